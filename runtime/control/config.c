@@ -1,0 +1,326 @@
+/*
+ * config.c: reads the configuration with libconfuse and turns it into settings. Runs in the master, before anything
+ * else; opens no application.
+ */
+#include "control/config.h"
+
+#include <confuse.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "control/braces.h"
+#include "control/option.h"
+
+/* What one reading needs beyond libconfuse's own state, which has no place for it. */
+static struct {
+    int faults;
+    bool explained; /* libconfuse has given its reason: its return value needs no further words */
+} reading;
+
+static void fault(const char *path, int line, const char *format, ...) __attribute__((__format__(__printf__, 3, 4)));
+
+static void fault(const char *path, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (line > 0)
+        fprintf(stderr, "%s:%d: ", path, line);
+    else
+        fprintf(stderr, "%s: ", path);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    reading.faults++;
+}
+
+/* -- libconfuse's callbacks -------------------------------------------------------------------------------------------- */
+
+/* libconfuse 3.3 calls every key of a free-form section unknown before it takes it; and it goes on to complain about
+ * what follows a fault, where the first line says it all. */
+static void on_error(cfg_t *section, const char *format, va_list arguments)
+{
+    char text[512];
+    if ((section->flags & CFGF_KEYSTRVAL) && strncmp(format, "no such option", strlen("no such option")) == 0)
+        return;
+    if (reading.explained)
+        return;
+    reading.explained = true;
+    vsnprintf(text, sizeof text, format, arguments);
+    const char *advice = strstr(text, "no such option") ? " (see millrace -h for the options)" : "";
+    fault(section->filename, section->line, "%s%s", text, advice);
+}
+
+/* Returns 0, −1: libconfuse then stops. Numbers are kept as int64 in a pointer value, for long is enough on this kind
+ * of machine. */
+static int on_number(cfg_t *section, cfg_opt_t *given, const char *text, void *result)
+{
+    const struct option *option = option_find(given->name);
+    int64_t number;
+    const char *why = option_read_number(option, text, &number);
+    if (why == NULL) {
+        *(long *)result = (long)number;
+        return 0;
+    }
+    cfg_error(section, "%s = %s %s: %lld to %lld%s", given->name, text, why, (long long)option->lowest,
+              (long long)option->highest,
+              option->unset != NULL && strcmp(option->unset, "auto") == 0 ? ", or auto" : "");
+    return -1;
+}
+
+static int on_address(cfg_t *section, cfg_opt_t *given)
+{
+    struct address address;
+    const char *text = cfg_opt_getnstr(given, cfg_opt_size(given) - 1);
+    const char *why = address_parse(&address, text);
+    if (why == NULL)
+        return 0;
+    cfg_error(section, "%s: \"%s\": %s", given->name, text, why);
+    return -1;
+}
+
+/* -- libconfuse's options, from the table ------------------------------------------------------------------------------- */
+
+static cfg_opt_t to_libconfuse(const struct option *option, int scope)
+{
+    /* A route's own default is "not set": the global value holds then. */
+    int unset = scope == OPTION_APP || option->unset == NULL;
+    switch (option->type) {
+    case OPTION_TEXT:
+        return (cfg_opt_t)CFG_STR(option->name, unset ? NULL : option->unset, CFGF_NONE);
+    case OPTION_LIST:
+        return (cfg_opt_t)CFG_STR_LIST(option->name, NULL, CFGF_NONE);
+    case OPTION_FLAG:
+        return (cfg_opt_t)CFG_BOOL(option->name, cfg_false, CFGF_NONE);
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_SECONDS:
+    case OPTION_MILLISECONDS:
+    case OPTION_MODE:
+        break;
+    }
+    int64_t number = -1;
+    if (!unset)
+        CHECK(option_read_number(option, option->unset, &number) == NULL);
+    return (cfg_opt_t)CFG_INT_CB(option->name, (long)number, CFGF_NONE, on_number);
+}
+
+static cfg_opt_t *make_options(int scope, const cfg_opt_t *section)
+{
+    cfg_opt_t *options = calloc(option_count + 2, sizeof *options);
+    CHECK(options != NULL);
+    size_t count = 0;
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].scopes & scope)
+            options[count++] = to_libconfuse(&option_table[i], scope);
+    options[count++] = *section;
+    options[count] = (cfg_opt_t)CFG_END();
+    return options;
+}
+
+static cfg_t *make_parser(void)
+{
+    cfg_opt_t free_options[] = {CFG_END()};
+    cfg_opt_t inner = CFG_SEC("options", free_options, CFGF_KEYSTRVAL);
+    cfg_opt_t *app_options = make_options(OPTION_APP, &inner);
+    cfg_opt_t outer = CFG_SEC("app", app_options, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+    cfg_opt_t *options = make_options(OPTION_GLOBAL, &outer);
+    cfg_t *parser = cfg_init(options, CFGF_NONE);
+    CHECK(parser != NULL);
+    free(options); /* cfg_init keeps a copy of all of it */
+    free(app_options);
+    cfg_set_error_function(parser, on_error);
+    cfg_set_validate_func(parser, "fastcgi", on_address);
+    return parser;
+}
+
+/* -- from libconfuse to settings --------------------------------------------------------------------------------------- */
+
+/* The title as a route's path: begins with /, no / at the end, no empty segment. Returns why it is none. */
+static const char *check_route_path(const char *path)
+{
+    size_t length = strlen(path);
+    if (path[0] != '/')
+        return "a route begins with /";
+    if (length > 1 && path[length - 1] == '/')
+        return "a route does not end with / (it holds for everything below it as well)";
+    if (strstr(path, "//") != NULL || strpbrk(path, "?#% ") != NULL)
+        return "a route is a plain path, without //, ?, #, % or blanks";
+    return NULL;
+}
+
+static void take_options(struct settings_route *route, cfg_t *section)
+{
+    unsigned count = section == NULL ? 0 : cfg_num(section);
+    struct settings_option *options = calloc(count + 1, sizeof *options);
+    CHECK(options != NULL);
+    for (unsigned i = 0; i < count; i++) {
+        cfg_opt_t *given = cfg_getnopt(section, i);
+        options[i] = (struct settings_option){.name = given->name, .value = cfg_opt_getnstr(given, 0)};
+    }
+    route->options = options;
+    route->option_count = count;
+}
+
+static void take_route(struct settings_route *route, cfg_t *section, const char *path, int64_t max_body_bytes)
+{
+    char *where = NULL;
+    route->path = cfg_title(section);
+    route->file = cfg_getstr(section, "file");
+    route->blocking = cfg_getbool(section, "blocking");
+    route->max_body_bytes = cfg_getint(section, "max_body");
+    if (route->max_body_bytes < 0)
+        route->max_body_bytes = max_body_bytes;
+    CHECK(asprintf(&where, "%s:%d", path, section->line) > 0);
+    route->where = where;
+    take_options(route, cfg_getsec(section, "options"));
+    const char *why = check_route_path(route->path);
+    if (why != NULL)
+        fault(path, section->line, "app \"%s\": %s", route->path, why);
+    else if (route->file == NULL || route->file[0] == '\0')
+        fault(path, section->line, "app \"%s\" names no file: add file = \"/path/to/application.so\"", route->path);
+}
+
+static void take_routes(struct config *config, cfg_t *parsed, const char *path)
+{
+    unsigned count = cfg_size(parsed, "app");
+    struct settings_route *routes = calloc(count + 1, sizeof *routes);
+    CHECK(routes != NULL);
+    for (unsigned i = 0; i < count; i++)
+        take_route(&routes[i], cfg_getnsec(parsed, "app", i), path, cfg_getint(parsed, "max_body"));
+    config->settings.routes = routes;
+    config->settings.route_count = count;
+    if (count == 0)
+        fault(path, 0, "names no application: add app \"/hello\" { file = \"/path/to/hello.so\" }");
+}
+
+static void take_account(struct account *account, cfg_t *parsed, const char *path)
+{
+    const char *user = cfg_getstr(parsed, "user"), *group = cfg_getstr(parsed, "group");
+    if (geteuid() != 0)
+        return; /* everything runs as whoever started it */
+    account->change = true;
+    snprintf(account->name, sizeof account->name, "%s", user);
+    if (account_find_user(user, &account->user, &account->group) < 0)
+        fault(path, 0, "user = %s: there is no such user; workers do not run as root unless it says root", user);
+    else if (group != NULL && account_find_group(group, &account->group) < 0)
+        fault(path, 0, "group = %s: there is no such group", group);
+}
+
+static void take_socket_rules(struct listener_rules *rules, cfg_t *parsed, const char *path)
+{
+    const char *owner = cfg_getstr(parsed, "socket_owner"), *group = cfg_getstr(parsed, "socket_group");
+    gid_t unused;
+    *rules = (struct listener_rules){.mode = (mode_t)cfg_getint(parsed, "socket_mode"),
+                                     .owner = (uid_t)-1,
+                                     .group = (gid_t)-1,
+                                     .backlog = (int)cfg_getint(parsed, "backlog")};
+    if (owner != NULL && account_find_user(owner, &rules->owner, &unused) < 0)
+        fault(path, 0, "socket_owner = %s: there is no such user", owner);
+    if (group != NULL && account_find_group(group, &rules->group) < 0)
+        fault(path, 0, "socket_group = %s: there is no such group", group);
+}
+
+static void take_listeners(struct config *config, cfg_t *parsed, const char *path)
+{
+    unsigned count = cfg_size(parsed, "fastcgi");
+    if (count > CONFIG_LISTENERS_MAX)
+        fault(path, 0, "fastcgi names %u listeners, the most is %d", count, CONFIG_LISTENERS_MAX);
+    for (unsigned i = 0; i < count && i < CONFIG_LISTENERS_MAX; i++)
+        CHECK(address_parse(&config->fastcgi[i], cfg_getnstr(parsed, "fastcgi", i)) == NULL);
+    config->fastcgi_count = (int)count;
+}
+
+static int auto_lanes(int workers)
+{
+    cpu_set_t cpus;
+    int count = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+    return count / workers > 1 ? count / workers : 1;
+}
+
+static void take_settings(struct config *config, cfg_t *parsed, const char *path)
+{
+    struct settings *settings = &config->settings;
+    settings->workers = (int)cfg_getint(parsed, "workers");
+    settings->lanes = (int)cfg_getint(parsed, "lanes");
+    settings->threads = (int)cfg_getint(parsed, "threads");
+    if (settings->lanes == 0)
+        settings->lanes = auto_lanes(settings->workers);
+    if (settings->threads <= settings->lanes)
+        fault(path, 0, "threads = %d must be more than lanes = %d: a handler may only run while a thread waits to go on",
+              settings->threads, settings->lanes);
+    settings->max_params_bytes = (size_t)cfg_getint(parsed, "max_params_bytes");
+    settings->head_timeout_us = cfg_getint(parsed, "head_timeout") * CLOCK_SECOND;
+    settings->body_timeout_us = cfg_getint(parsed, "body_timeout") * CLOCK_SECOND;
+    settings->write_timeout_us = cfg_getint(parsed, "write_timeout") * CLOCK_SECOND;
+    settings->idle_timeout_us = cfg_getint(parsed, "idle_timeout") * CLOCK_SECOND;
+    settings->queue_us = cfg_getint(parsed, "queue_ms") * CLOCK_MS;
+    settings->queue_limit = (int)cfg_getint(parsed, "queue_limit");
+    config->log = cfg_getstr(parsed, "log");
+    config->pid_file = cfg_getstr(parsed, "pid_file");
+    config->stop_timeout_us = cfg_getint(parsed, "stop_timeout") * CLOCK_SECOND;
+    take_account(&settings->account, parsed, path);
+    take_socket_rules(&config->socket_rules, parsed, path);
+    take_listeners(config, parsed, path);
+    take_routes(config, parsed, path);
+}
+
+/* -- reading ----------------------------------------------------------------------------------------------------------- */
+
+/* libconfuse takes the end of the file for a missing brace: look first. */
+static void check_braces(const char *path)
+{
+    struct braces braces = {0};
+    char block[4096];
+    size_t got;
+    FILE *file = fopen(path, "re");
+    struct stat status;
+    if (file == NULL || fstat(fileno(file), &status) < 0 || S_ISDIR(status.st_mode)) {
+        fault(path, 0, "cannot read the configuration: %s", strerror(file == NULL ? errno : EISDIR));
+    } else {
+        while ((got = fread(block, 1, sizeof block, file)) > 0)
+            braces_feed(&braces, block, got);
+        if (ferror(file))
+            fault(path, 0, "cannot read the configuration: %s", strerror(errno));
+        const char *why = braces_end(&braces);
+        if (why != NULL)
+            fault(path, braces.open_line, "%s", why);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+int config_read(struct config *config, const char *path)
+{
+    memset(config, 0, sizeof *config);
+    memset(&reading, 0, sizeof reading);
+    check_braces(path);
+    if (reading.faults > 0)
+        return -1;
+    cfg_t *parsed = make_parser();
+    config->parsed = parsed;
+    int result = cfg_parse(parsed, path);
+    if (result != CFG_SUCCESS && !reading.explained)
+        fault(path, 0, "cannot read the configuration: %s", result == CFG_FILE_ERROR ? strerror(errno) : "it is malformed");
+    if (reading.faults == 0)
+        take_settings(config, parsed, path);
+    return reading.faults == 0 ? 0 : -1;
+}
+
+void config_fini(struct config *config)
+{
+    for (size_t i = 0; i < config->settings.route_count; i++) {
+        free((void *)(uintptr_t)config->settings.routes[i].options);
+        free((void *)(uintptr_t)config->settings.routes[i].where);
+    }
+    free((void *)(uintptr_t)config->settings.routes);
+    if (config->parsed != NULL)
+        cfg_free(config->parsed);
+    memset(config, 0, sizeof *config);
+}

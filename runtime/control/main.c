@@ -1,0 +1,110 @@
+/*
+ * main.c: the command line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "control/config.h"
+#include "control/master.h"
+#include "control/option.h"
+#include "control/sockets.h"
+#include "control/verify.h"
+
+#define DEFAULT_CONFIGURATION "/etc/millrace/millrace.conf"
+
+struct command {
+    const char *configuration;
+    bool check_only, debug;
+};
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "usage: millrace [-c FILE] [-n] [-d] [-V] [-h]\n");
+}
+
+static void print_help(void)
+{
+    print_usage(stdout);
+    printf("Serves web applications written in C to a FastCGI front end such as nginx.\n\n"
+           "  -c FILE  the configuration (" DEFAULT_CONFIGURATION ")\n"
+           "  -n       check the configuration, open every application, and exit 0 or 1\n"
+           "  -d       debug: one process, one lane, no watchdog, no time limits\n"
+           "  -V       print the version\n"
+           "  -h       print this help\n\n"
+           "Sockets come from systemd (LISTEN_FDS), else descriptor 0 when it listens, else the configuration.\n"
+           "Signals: TERM drain and stop, INT and QUIT stop at once, USR1 reopen the log.\n"
+           "Exit status: 0 stopped as asked, 1 could not start, 2 bad usage.\n\n");
+    option_print_help(stdout);
+}
+
+/* Ends the process for -V, -h and bad usage. */
+static struct command read_command(int argc, char **argv)
+{
+    struct command command = {.configuration = DEFAULT_CONFIGURATION};
+    int letter;
+    while ((letter = getopt(argc, argv, "c:ndVh")) != -1) {
+        switch (letter) {
+        case 'c':
+            command.configuration = optarg;
+            break;
+        case 'n':
+            command.check_only = true;
+            break;
+        case 'd':
+            command.debug = true;
+            break;
+        case 'V':
+            printf("millrace %s\n", MR_VERSION);
+            exit(0);
+        case 'h':
+            print_help();
+            exit(0);
+        default: /* getopt has said what is wrong */
+            exit(MASTER_EXIT_BAD_USAGE);
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "millrace: unexpected argument '%s' (see millrace -h)\n", argv[optind]);
+        exit(MASTER_EXIT_BAD_USAGE);
+    }
+    return command;
+}
+
+static int open_log(const struct config *config)
+{
+    if (config->log == NULL || log_open(config->log) == 0)
+        return 0;
+    fprintf(stderr, "millrace: cannot open the log %s: %s\n", config->log, strerror(errno));
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct command command = read_command(argc, argv);
+    static struct config config;
+    static struct sockets sockets;
+    if (config_read(&config, command.configuration) < 0)
+        return MASTER_EXIT_CANNOT_START;
+    if (verify_applications(&config.settings) < 0)
+        return MASTER_EXIT_CANNOT_START;
+    if (command.check_only) {
+        printf("%s: the configuration and every application are in order\n", command.configuration);
+        config_fini(&config);
+        return 0;
+    }
+    if (sockets_open(&sockets, &config) < 0)
+        return MASTER_EXIT_CANNOT_START;
+    if (open_log(&config) < 0) {
+        sockets_close(&sockets);
+        return MASTER_EXIT_CANNOT_START;
+    }
+    if (command.debug)
+        master_debug(&config, &sockets);
+    int status = master_run(&config, &sockets);
+    config_fini(&config);
+    return status;
+}

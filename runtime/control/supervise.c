@@ -1,0 +1,73 @@
+/*
+ * supervise.c: the table. Pure.
+ */
+#include "control/supervise.h"
+
+/* What an entry of the table does; 0 is "nothing". */
+enum move { STAY, START, READY, RESTART, DRAIN, KILL, NEVER, END };
+
+static const enum move table[SUPERVISE_STATES][SUPERVISE_EVENTS] = {
+    [SUPERVISE_NONE]     = {[SUPERVISE_START] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
+    [SUPERVISE_STARTING] = {[SUPERVISE_IS_READY] = READY, [SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN,
+                            [SUPERVISE_KILL] = KILL},
+    [SUPERVISE_READY]    = {[SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
+    [SUPERVISE_WAITING]  = {[SUPERVISE_DUE] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
+    [SUPERVISE_STOPPING] = {[SUPERVISE_EXITED] = END, [SUPERVISE_DUE] = KILL, [SUPERVISE_KILL] = KILL},
+    [SUPERVISE_KILLED]   = {[SUPERVISE_EXITED] = END},
+    [SUPERVISE_GONE]     = {STAY},
+};
+
+static enum supervise_action start(struct supervise *worker)
+{
+    worker->state = SUPERVISE_STARTING;
+    worker->due_us = 0;
+    return SUPERVISE_DO_FORK;
+}
+
+/* The first restart is at once; a worker that ends quickly again and again waits longer each time. */
+static enum supervise_action restart(struct supervise *worker, int64_t now_us)
+{
+    bool quick = worker->state == SUPERVISE_STARTING || now_us - worker->ready_us < SUPERVISE_QUICK_US;
+    worker->quick_exits = quick ? worker->quick_exits + 1 : 0;
+    if (!worker->was_ready || worker->quick_exits > SUPERVISE_QUICK_EXITS_MAX) {
+        worker->state = SUPERVISE_GONE;
+        return SUPERVISE_DO_GIVE_UP;
+    }
+    if (worker->quick_exits < 2)
+        return start(worker);
+    worker->state = SUPERVISE_WAITING;
+    worker->due_us = now_us + (SUPERVISE_DELAY_US << (worker->quick_exits - 2));
+    return SUPERVISE_DO_NOTHING;
+}
+
+enum supervise_action supervise_step(struct supervise *worker, enum supervise_event event, int64_t now_us,
+                                     int64_t stop_timeout_us)
+{
+    switch (table[worker->state][event]) {
+    case STAY:
+        return SUPERVISE_DO_NOTHING;
+    case START:
+        return start(worker);
+    case READY:
+        worker->state = SUPERVISE_READY;
+        worker->was_ready = true;
+        worker->ready_us = now_us;
+        return SUPERVISE_DO_NOTHING;
+    case RESTART:
+        return restart(worker, now_us);
+    case DRAIN:
+        worker->state = SUPERVISE_STOPPING;
+        worker->due_us = now_us + stop_timeout_us;
+        return SUPERVISE_DO_DRAIN;
+    case KILL:
+        worker->state = SUPERVISE_KILLED;
+        worker->due_us = 0;
+        return SUPERVISE_DO_KILL;
+    case NEVER:
+    case END:
+        worker->state = SUPERVISE_GONE;
+        worker->due_us = 0;
+        return SUPERVISE_DO_NOTHING;
+    }
+    return SUPERVISE_DO_NOTHING;
+}

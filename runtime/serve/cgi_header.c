@@ -1,0 +1,109 @@
+/*
+ * cgi_header.c: checks the header block that a handler wrote. Pure; runs on whichever thread finishes the answer.
+ */
+#include "serve/cgi_header.h"
+
+bool cgi_header_is_token(struct span name)
+{
+    static const char separators[] = "\"(),/:;<=>?@[\\]{}";
+    if (name.length == 0)
+        return false;
+    for (size_t i = 0; i < name.length; i++)
+        if (name.at[i] <= ' ' || name.at[i] >= 0x7f || memchr(separators, name.at[i], sizeof separators - 1) != NULL)
+            return false;
+    return true;
+}
+
+bool cgi_header_is_value(struct span value)
+{
+    for (size_t i = 0; i < value.length; i++)
+        if ((value.at[i] < ' ' && value.at[i] != '\t') || value.at[i] == 0x7f)
+            return false;
+    return true;
+}
+
+static struct span trim(struct span value)
+{
+    while (value.length > 0 && (value.at[0] == ' ' || value.at[0] == '\t'))
+        span_take(&value, 1);
+    while (value.length > 0 && (value.at[value.length - 1] == ' ' || value.at[value.length - 1] == '\t'))
+        value.length--;
+    return value;
+}
+
+/* Digits alone. Returns −1 when the text is no number or has more than 18 digits. */
+static int64_t read_number(struct span text)
+{
+    int64_t number = 0;
+    if (text.length == 0 || text.length > 18)
+        return -1;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return -1;
+        number = number * 10 + (text.at[i] - '0');
+    }
+    return number;
+}
+
+/* "200" or "200 any reason". Returns −1 when it is no final status. */
+static int read_status(struct span value)
+{
+    if (value.length < 3 || (value.length > 3 && value.at[3] != ' '))
+        return -1;
+    int64_t status = read_number(span_of(value.at, 3));
+    return status >= 200 && status <= 599 ? (int)status : -1;
+}
+
+static const char *read_line(struct span line, struct cgi_header *header, bool *status_seen)
+{
+    const uint8_t *colon = memchr(line.at, ':', line.length);
+    if (colon == NULL)
+        return "a header line without a colon";
+    struct span name = span_of(line.at, (size_t)(colon - line.at));
+    struct span value = trim(span_of(colon + 1, line.length - name.length - 1));
+    if (!cgi_header_is_token(name))
+        return "a header name that is no token";
+    if (!cgi_header_is_value(value))
+        return "a control character in a header";
+    if (span_is_ignoring_case(name, "Status")) {
+        header->status = read_status(value);
+        if (header->status < 0 || *status_seen)
+            return "a bad or second Status line";
+        *status_seen = true;
+    } else if (span_is_ignoring_case(name, "Content-Length")) {
+        int64_t length = read_number(value);
+        if (length < 0 || header->content_length >= 0)
+            return "a bad or second Content-Length";
+        header->content_length = length;
+    } else if (span_is_ignoring_case(name, "Transfer-Encoding")) {
+        return "Transfer-Encoding, which is the server's to set";
+    } else if (span_is_ignoring_case(name, "Location") && !*status_seen) {
+        header->status = 302; /* RFC 3875 section 6.2.3 */
+    }
+    return NULL;
+}
+
+enum cgi_header_result cgi_header_parse(struct span output, struct cgi_header *header, const char **why)
+{
+    struct span rest = output;
+    bool status_seen = false;
+    *header = (struct cgi_header){.status = 200, .content_length = -1};
+    for (;;) {
+        const uint8_t *end = memchr(rest.at, '\n', rest.length);
+        if (end == NULL)
+            return CGI_HEADER_INCOMPLETE;
+        struct span line = span_of(rest.at, (size_t)(end - rest.at));
+        header->blank_at = (size_t)(rest.at - output.at);
+        span_take(&rest, line.length + 1);
+        if (line.length > 0 && line.at[line.length - 1] == '\r')
+            line.length--;
+        if (line.length == 0)
+            break;
+        *why = read_line(line, header, &status_seen);
+        if (*why != NULL)
+            return CGI_HEADER_BAD;
+    }
+    header->length = output.length - rest.length;
+    *why = "no header line before the blank line";
+    return header->blank_at == 0 ? CGI_HEADER_BAD : CGI_HEADER_DONE;
+}

@@ -1,0 +1,418 @@
+/*
+ * connection.c: the states of a connection, one function per change. Runs on lanes; connection_receive and
+ * connection_send also on a handler's thread.
+ *
+ * Sockets are registered once, edge-triggered: a request costs one epoll_wait, one recv and one send. An edge that came
+ * while nobody could use it is remembered in `more` and `hung_up`.
+ */
+#include "serve/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "serve/request.h"
+#include "serve/respond.h"
+#include "serve/tally.h"
+#include "serve/worker.h"
+
+#define LINGER_US (1 * CLOCK_SECOND)
+
+struct connection *connection_new(struct lane *lane, int fd)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL)
+        return NULL;
+    connection->lane = lane;
+    connection->fd = fd;
+    list_init(&connection->timer);
+    list_init(&connection->ready);
+    atomic_fetch_add_explicit(&lane->worker->connections, 1, memory_order_relaxed);
+    return connection;
+}
+
+void connection_free(struct connection *connection)
+{
+    free(connection);
+}
+
+static const struct settings *settings_of(const struct connection *connection)
+{
+    return connection->lane->worker->settings;
+}
+
+/* -- state changes --------------------------------------------------------------------------------------------- */
+
+static void become(struct connection *connection, enum connection_state state, enum lane_timer timer)
+{
+    connection->state = (uint8_t)state;
+    lane_set_timer(connection->lane, connection, timer);
+}
+
+static void close_now(struct connection *connection)
+{
+    struct lane *lane = connection->lane;
+    if (connection->state == CONNECTION_CLOSED)
+        return;
+    become(connection, CONNECTION_CLOSED, LANE_TIMER_NONE);
+    list_remove(&connection->ready);
+    if (connection->request != NULL)
+        lane_spare_request(lane, connection->request);
+    connection->request = NULL;
+    close(connection->fd); /* leaves the epoll set with its last descriptor */
+    connection->fd = -1;
+    lane_bury(lane, connection);
+    worker_connection_closed(lane->worker);
+}
+
+/* Ends a connection after its answer. With unread bytes a plain close would be a reset that can overtake the answer:
+ * then the peer is told that nothing more comes, and what it still sends is read away for a while. */
+static void close_gently(struct connection *connection, bool all_read)
+{
+    if (all_read || connection->hung_up || shutdown(connection->fd, SHUT_WR) < 0) {
+        close_now(connection);
+        return;
+    }
+    become(connection, CONNECTION_LINGERING, LANE_TIMER_LINGER);
+    connection->more = true;
+    lane_make_ready(connection->lane, connection);
+}
+
+static void become_idle(struct connection *connection)
+{
+    if (connection->request != NULL)
+        lane_spare_request(connection->lane, connection->request);
+    connection->request = NULL;
+    if (lane_is_draining(connection->lane))
+        close_now(connection);
+    else
+        become(connection, CONNECTION_IDLE, LANE_TIMER_IDLE);
+}
+
+/* Only a full socket is watched for room: otherwise every answer that a peer reads would be an event. */
+static int watch_for_room(struct connection *connection, bool watch)
+{
+    struct epoll_event event = {.events = LANE_CONNECTION_EVENTS | (watch ? EPOLLOUT : 0), .data.ptr = connection};
+    if (connection->wants_out == watch)
+        return 0;
+    connection->wants_out = watch;
+    return epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event);
+}
+
+/* The answer has left, or cannot: what comes next on this connection? */
+static void finish_answer(struct connection *connection, bool sent)
+{
+    struct request *request = connection->request;
+    bool input_left = request->input_start < request->input_end || connection->more || connection->hung_up;
+    bool all_read = !input_left && connection->fastcgi.phase == FASTCGI_COMPLETE;
+    bool keep = fastcgi_done(connection) && !request->cut && !lane_is_draining(connection->lane);
+    if (request->route != NULL)
+        tally_count(&connection->lane->tallies[request->route->number], request->status);
+    if (!sent) {
+        close_now(connection);
+    } else if (!keep) {
+        close_gently(connection, all_read);
+    } else if (input_left) {
+        request_reset(request);
+        become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
+        lane_make_ready(connection->lane, connection);
+    } else {
+        become_idle(connection);
+    }
+}
+
+static void send_answer(struct connection *connection)
+{
+    int result = connection_send(connection, connection->request->unsent, 2, false);
+    if (watch_for_room(connection, result == 1) < 0)
+        result = -1;
+    if (result == 1)
+        become(connection, CONNECTION_WRITING, LANE_TIMER_WRITE);
+    else
+        finish_answer(connection, result == 0);
+}
+
+static void answer_error(struct connection *connection, int status)
+{
+    respond_error(connection->request, status);
+    respond_finish(connection->request);
+    send_answer(connection);
+}
+
+/* -- serving ----------------------------------------------------------------------------------------------------- */
+
+static void enqueue(struct connection *connection)
+{
+    struct lane *lane = connection->lane;
+    if (lane->queue_length >= settings_of(connection)->queue_limit) {
+        log_warning("lane", "every thread is busy and the queue is full: 503 for route %s",
+                    connection->request->route->settings->path);
+        answer_error(connection, 503);
+        return;
+    }
+    become(connection, CONNECTION_QUEUED, LANE_TIMER_QUEUE);
+}
+
+bool connection_serve(struct connection *connection)
+{
+    struct lane *lane = connection->lane;
+    struct request *request = connection->request;
+    if (request->error_status != 0) {
+        answer_error(connection, request->error_status);
+        return true;
+    }
+    if (!lane_reserve(lane)) {
+        enqueue(connection);
+        return true;
+    }
+    request->number = lane_next_number(lane);
+    become(connection, CONNECTION_HANDLING, LANE_TIMER_NONE);
+    uint64_t call = lane_enter(lane);
+    if (request->route->settings->blocking)
+        lane_give_away();
+    request_handle(request);
+    if (lane_leave(lane, call)) {
+        respond_finish(request);
+        send_answer(connection);
+        return true;
+    }
+    /* The lane has another runner by now: this thread has nothing but the request and its connection. */
+    respond_finish(request);
+    if (connection_send(connection, request->unsent, 2, true) < 0)
+        request->cut = true;
+    mailbox_post(&lane->mailbox, &connection->mail);
+    return false;
+}
+
+static bool advance(struct connection *connection)
+{
+    switch (fastcgi_advance(connection)) {
+    case FASTCGI_READY:
+        return connection_serve(connection);
+    case FASTCGI_ABORTED:
+        finish_answer(connection, true);
+        return true;
+    case FASTCGI_BROKEN:
+        close_now(connection);
+        return true;
+    case FASTCGI_MORE:
+        break;
+    }
+    if (connection->more || connection->hung_up) {
+        lane_make_ready(connection->lane, connection);
+    } else if (fastcgi_is_between(connection)) {
+        become_idle(connection);
+    } else if (connection->fastcgi.phase == FASTCGI_STDIN) {
+        become(connection, CONNECTION_READING, LANE_TIMER_BODY);
+    } else if (connection->state != CONNECTION_READING) {
+        become(connection, CONNECTION_READING, LANE_TIMER_HEAD); /* counts from the first byte of the head */
+    }
+    return true;
+}
+
+static bool read_on(struct connection *connection)
+{
+    if (connection->request == NULL)
+        connection->request = lane_take_request(connection->lane);
+    if (connection->request == NULL) {
+        log_error("connection", "closing a connection: no memory");
+        close_now(connection);
+        return true;
+    }
+    connection->request->connection = connection;
+    if (request_input_room(connection->request) == 0)
+        return advance(connection);
+    ssize_t got = connection_receive(connection, false);
+    if (got > 0)
+        return advance(connection);
+    if (got < 0 && errno == EAGAIN) {
+        connection->more = connection->hung_up = false;
+        if (connection->state == CONNECTION_IDLE || fastcgi_is_between(connection))
+            become_idle(connection);
+        return true;
+    }
+    close_now(connection);
+    return true;
+}
+
+static void linger_on(struct connection *connection)
+{
+    char unwanted[4096];
+    for (int i = 0; i < 16; i++) {
+        ssize_t got = recv(connection->fd, unwanted, sizeof unwanted, 0);
+        if (got < 0 && errno == EAGAIN)
+            return; /* the next edge, or the time limit, goes on */
+        if (got <= 0) {
+            close_now(connection);
+            return;
+        }
+    }
+    lane_make_ready(connection->lane, connection);
+}
+
+/* -- what the lane tells ------------------------------------------------------------------------------------------ */
+
+void connection_arrive(struct connection *connection)
+{
+    struct lane *lane = connection->lane;
+    if (connection->state == CONNECTION_HANDLING) {
+        finish_answer(connection, !connection->request->cut);
+        return;
+    }
+    struct epoll_event event = {.events = LANE_CONNECTION_EVENTS, .data.ptr = connection};
+    if (epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) < 0) {
+        log_error("connection", "closing a new connection: epoll_ctl: %s", strerror(errno));
+        close_now(connection);
+        return;
+    }
+    become(connection, CONNECTION_IDLE, LANE_TIMER_IDLE);
+}
+
+bool connection_on_event(struct connection *connection, uint32_t events)
+{
+    if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        connection->hung_up = true;
+    switch ((enum connection_state)connection->state) {
+    case CONNECTION_IDLE:
+    case CONNECTION_READING:
+        return read_on(connection);
+    case CONNECTION_QUEUED:
+        if (connection->hung_up)
+            close_now(connection); /* never started, and nobody waits for it */
+        else
+            connection->more = true;
+        return true;
+    case CONNECTION_HANDLING:
+        connection->more = true;
+        return true;
+    case CONNECTION_WRITING:
+        if (events & (EPOLLIN | EPOLLRDHUP))
+            connection->more = true;
+        if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
+            send_answer(connection);
+        return true;
+    case CONNECTION_LINGERING:
+        linger_on(connection);
+        return true;
+    case CONNECTION_CLOSED:
+        return true;
+    }
+    return true;
+}
+
+bool connection_attend(struct connection *connection)
+{
+    if (connection->state == CONNECTION_LINGERING) {
+        linger_on(connection);
+        return true;
+    }
+    if (connection->state != CONNECTION_READING && connection->state != CONNECTION_IDLE)
+        return true;
+    if (connection->request != NULL && connection->request->input_start < connection->request->input_end)
+        return advance(connection);
+    return read_on(connection);
+}
+
+void connection_on_timeout(struct connection *connection)
+{
+    switch ((enum connection_state)connection->state) {
+    case CONNECTION_QUEUED:
+        log_warning("lane", "every thread was busy for queue_ms: 503 for route %s",
+                    connection->request->route->settings->path);
+        answer_error(connection, 503);
+        return;
+    case CONNECTION_READING:
+        log_warning("connection", "closing a connection: a request did not arrive within its %s",
+                    connection->timer_kind == LANE_TIMER_BODY ? "body_timeout" : "head_timeout");
+        break;
+    case CONNECTION_WRITING:
+        log_warning("connection", "closing a connection: the peer did not read for write_timeout");
+        break;
+    default:
+        break;
+    }
+    close_now(connection);
+}
+
+void connection_close_idle(struct connection *connection)
+{
+    if (connection->state == CONNECTION_IDLE)
+        close_now(connection);
+}
+
+/* -- the socket --------------------------------------------------------------------------------------------------- */
+
+/* Returns true when the socket is ready within the time. The lane is given away first: only this request waits. */
+static bool wait_for(struct connection *connection, short events, int64_t timeout_us)
+{
+    struct pollfd waited = {.fd = connection->fd, .events = events};
+    int timeout_ms = settings_of(connection)->debug ? -1 : (int)(timeout_us / CLOCK_MS);
+    lane_give_away();
+    int result;
+    do
+        result = poll(&waited, 1, timeout_ms);
+    while (result < 0 && errno == EINTR);
+    if (result == 0)
+        errno = EAGAIN;
+    return result > 0;
+}
+
+ssize_t connection_receive(struct connection *connection, bool wait)
+{
+    struct request *request = connection->request;
+    size_t room = request_input_room(request);
+    for (;;) {
+        ssize_t got = recv(connection->fd, request->input + request->input_end, room, MSG_DONTWAIT);
+        if (got > 0)
+            request->input_end += (size_t)got;
+        if (got >= 0 && !wait)
+            connection->more = (size_t)got == room;
+        if (got >= 0)
+            return got;
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN || !wait)
+            return -1;
+        if (!wait_for(connection, POLLIN, settings_of(connection)->body_timeout_us))
+            return -1;
+    }
+}
+
+static int skip_sent(struct iovec *iov, int count, size_t sent)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        size_t part = sent < iov[i].iov_len ? sent : iov[i].iov_len;
+        iov[i].iov_base = (char *)iov[i].iov_base + part;
+        iov[i].iov_len -= part;
+        sent -= part;
+        left += iov[i].iov_len > 0;
+    }
+    return left;
+}
+
+int connection_send(struct connection *connection, struct iovec *iov, int count, bool wait)
+{
+    struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)count};
+    while (skip_sent(iov, count, 0) > 0) {
+        ssize_t sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0) {
+            skip_sent(iov, count, (size_t)sent);
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN)
+            return -1;
+        if (!wait)
+            return 1;
+        if (!wait_for(connection, POLLOUT, settings_of(connection)->write_timeout_us))
+            return -1;
+    }
+    return 0;
+}

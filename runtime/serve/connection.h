@@ -1,0 +1,83 @@
+/*
+ * connection.h: one accepted connection: its descriptor, its state, its time limit.
+ *
+ * A connection belongs to one lane for its life. The lane's runner alone changes `state`, closes the descriptor and
+ * frees it. While a handler that has lost the lane works on it (HANDLING), that handler's thread is the only reader and
+ * writer of the socket; the lane watches for hang-up alone, until the connection comes back through the mailbox.
+ */
+#ifndef SERVE_CONNECTION_H
+#define SERVE_CONNECTION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/list.h"
+#include "base/mailbox.h"
+#include "serve/fastcgi.h"
+#include "serve/lane.h"
+
+enum connection_state {
+    CONNECTION_IDLE,     /* no byte of a request has come */
+    CONNECTION_READING,  /* part of a request has come */
+    CONNECTION_QUEUED,   /* a whole request waits for a thread */
+    CONNECTION_HANDLING, /* its handler runs */
+    CONNECTION_WRITING,  /* the answer's end waits for the peer to read */
+    CONNECTION_LINGERING, /* answered for good; closed once the peer has read, or soon */
+    CONNECTION_CLOSED,   /* waits to be freed at the end of the lane's turn */
+};
+
+struct connection {
+    struct mail mail; /* first: how it is handed to its lane */
+    struct list timer; /* in one of the lane's timer lists, ordered by deadline */
+    struct list ready; /* in the lane's list of connections with something to do */
+    struct lane *lane;
+    struct request *request; /* NULL while idle */
+    int64_t deadline_us;
+    struct fastcgi fastcgi;
+    int fd;
+    uint8_t state;
+    uint8_t timer_kind;
+    bool registered; /* in the lane's epoll set */
+    bool more;       /* the socket may hold bytes that no event will announce */
+    bool hung_up;    /* the peer has closed its side */
+    bool wants_out;  /* registered for EPOLLOUT */
+};
+
+/* Any thread. Takes the descriptor of a new connection; NULL with errno leaves it to the caller. */
+struct connection *connection_new(struct lane *lane, int fd) __attribute__((warn_unused_result));
+
+/* -- the lane's runner. Those that return bool: false when this thread has lost the lane meanwhile. ---------------- */
+
+/* Takes a new connection, or one that comes back from a handler, out of the mailbox. */
+void connection_arrive(struct connection *connection);
+
+bool connection_on_event(struct connection *connection, uint32_t events) __attribute__((warn_unused_result));
+
+/* Goes on with a connection from the list of ready ones. */
+bool connection_attend(struct connection *connection) __attribute__((warn_unused_result));
+
+/* Answers the request that is ready. */
+bool connection_serve(struct connection *connection) __attribute__((warn_unused_result));
+
+/* Its time limit has passed. */
+void connection_on_timeout(struct connection *connection);
+
+/* Closes a connection that rests between requests: the worker is leaving. */
+void connection_close_idle(struct connection *connection);
+
+void connection_free(struct connection *connection);
+
+/* -- whoever has the request --------------------------------------------------------------------------------------- */
+
+/* Reads more input for the request. Returns the bytes read, 0 at the end or when there is no room, −1 with errno
+ * (EAGAIN: nothing there, or with `wait` nothing within body_timeout). With `wait` it blocks; the lane goes on. */
+ssize_t connection_receive(struct connection *connection, bool wait);
+
+/* Sends what `iov` names and advances it. Returns 0 when all has left, 1 when the socket is full (never with `wait`),
+ * −1 when the peer has gone or, with `wait`, did not read for write_timeout. */
+int connection_send(struct connection *connection, struct iovec *iov, int count, bool wait);
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * lane.c: the event loop and its hand-over. lane_run runs on one pool thread at a time; lane_take, lane_give_away and
+ * lane_wake on any.
+ */
+#include "serve/lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "serve/connection.h"
+#include "serve/listen.h"
+#include "serve/request.h"
+#include "serve/tally.h"
+#include "serve/worker.h"
+
+#define SPARE_REQUESTS 32
+#define LINGER_US      (1 * CLOCK_SECOND)
+
+/* Which call this thread is in, so that it can give its lane away by itself. */
+static __thread struct lane *current_lane;
+static __thread uint64_t current_call;
+
+int lane_init(struct lane *lane, struct worker *worker, int number)
+{
+    memset(lane, 0, sizeof *lane);
+    lane->worker = worker;
+    lane->number = number;
+    list_init(&lane->ready);
+    list_init(&lane->attending);
+    list_init(&lane->buried);
+    for (int i = 0; i < LANE_TIMER_KINDS; i++)
+        list_init(&lane->timers[i]);
+    lane->now_us = clock_now_us();
+    lane->tallies = calloc(worker->routes.count + 1, sizeof *lane->tallies);
+    lane->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (lane->tallies == NULL || lane->epoll_fd < 0 || mailbox_init(&lane->mailbox) < 0)
+        return -1;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = &lane->mailbox};
+    if (epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, lane->mailbox.fd, &event) < 0)
+        return -1;
+    return listen_begin(lane);
+}
+
+void lane_fini(struct lane *lane)
+{
+    while (lane->spare != NULL) {
+        struct request *request = lane->spare;
+        lane->spare = request->next_spare;
+        request_free(request);
+    }
+    free(lane->tallies);
+    close(lane->epoll_fd);
+    mailbox_fini(&lane->mailbox);
+}
+
+void lane_wake(struct lane *lane)
+{
+    mailbox_wake(&lane->mailbox);
+}
+
+bool lane_is_draining(const struct lane *lane)
+{
+    return atomic_load_explicit(&lane->worker->draining, memory_order_relaxed);
+}
+
+/* -- calling a handler ---------------------------------------------------------------------------------------------- */
+
+bool lane_reserve(struct lane *lane)
+{
+    if (lane->reserved || lane->worker->settings->debug)
+        return true;
+    lane->reserved = pool_reserve(&lane->worker->pool);
+    if (!lane->reserved) {
+        /* Pairs with pool_release: either the thread that is set free sees the flag, or the second try sees the thread. */
+        atomic_store(&lane->starving, true);
+        lane->reserved = pool_reserve(&lane->worker->pool);
+    }
+    return lane->reserved;
+}
+
+uint64_t lane_enter(struct lane *lane)
+{
+    uint64_t call = (atomic_load_explicit(&lane->call, memory_order_relaxed) + 2) | 1;
+    current_lane = lane;
+    current_call = call;
+    atomic_store_explicit(&lane->call, call, memory_order_release);
+    return call;
+}
+
+bool lane_leave(struct lane *lane, uint64_t call)
+{
+    current_lane = NULL;
+    return atomic_compare_exchange_strong_explicit(&lane->call, &call, call - 1, memory_order_acq_rel,
+                                                   memory_order_relaxed);
+}
+
+void lane_take(struct lane *lane, uint64_t call)
+{
+    if (!atomic_compare_exchange_strong_explicit(&lane->call, &call, call - 1, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return;
+    CHECK(lane->reserved);
+    lane->reserved = false;
+    pool_hand(&lane->worker->pool, lane);
+}
+
+void lane_give_away(void)
+{
+    struct lane *lane = current_lane;
+    if (lane == NULL || lane->worker->settings->debug)
+        return;
+    current_lane = NULL;
+    lane_take(lane, current_call);
+}
+
+/* -- for connections ------------------------------------------------------------------------------------------------- */
+
+static int64_t timer_span_us(const struct settings *settings, enum lane_timer kind)
+{
+    switch (kind) {
+    case LANE_TIMER_IDLE:
+        return settings->idle_timeout_us;
+    case LANE_TIMER_HEAD:
+        return settings->head_timeout_us;
+    case LANE_TIMER_BODY:
+        return settings->body_timeout_us;
+    case LANE_TIMER_WRITE:
+        return settings->write_timeout_us;
+    case LANE_TIMER_LINGER:
+        return LINGER_US;
+    case LANE_TIMER_QUEUE:
+        return settings->queue_us;
+    case LANE_TIMER_NONE:
+    case LANE_TIMER_KINDS:
+        break;
+    }
+    return 0;
+}
+
+void lane_set_timer(struct lane *lane, struct connection *connection, enum lane_timer kind)
+{
+    lane->queue_length += (kind == LANE_TIMER_QUEUE) - (connection->timer_kind == LANE_TIMER_QUEUE);
+    connection->timer_kind = (uint8_t)kind;
+    list_remove(&connection->timer);
+    if (kind == LANE_TIMER_NONE)
+        return;
+    connection->deadline_us = lane->now_us + timer_span_us(lane->worker->settings, kind);
+    list_append(&lane->timers[kind], &connection->timer);
+}
+
+void lane_make_ready(struct lane *lane, struct connection *connection)
+{
+    list_remove(&connection->ready);
+    list_append(&lane->ready, &connection->ready);
+}
+
+void lane_bury(struct lane *lane, struct connection *connection)
+{
+    list_append(&lane->buried, &connection->timer);
+}
+
+struct request *lane_take_request(struct lane *lane)
+{
+    struct request *request = lane->spare;
+    if (request == NULL)
+        return request_new();
+    lane->spare = request->next_spare;
+    lane->spare_count--;
+    return request;
+}
+
+void lane_spare_request(struct lane *lane, struct request *request)
+{
+    if (lane->spare_count >= SPARE_REQUESTS) {
+        request_free(request);
+        return;
+    }
+    request->input_start = request->input_end = 0;
+    request_reset(request);
+    request->connection = NULL;
+    request->next_spare = lane->spare;
+    lane->spare = request;
+    lane->spare_count++;
+}
+
+uint64_t lane_next_number(struct lane *lane)
+{
+    return ++lane->requests * (uint64_t)lane->worker->settings->lanes + (uint64_t)lane->number;
+}
+
+/* -- the loop -------------------------------------------------------------------------------------------------------- */
+
+static struct connection *first_ready(struct list *list)
+{
+    return list_is_empty(list) ? NULL : LIST_ELEMENT(list->next, struct connection, ready);
+}
+
+static struct connection *first_timed(struct list *list)
+{
+    return list_is_empty(list) ? NULL : LIST_ELEMENT(list->next, struct connection, timer);
+}
+
+static void collect_mail(struct lane *lane)
+{
+    struct mail *mail = mailbox_collect(&lane->mailbox);
+    while (mail != NULL) {
+        struct connection *connection = (struct connection *)mail;
+        mail = mail->next;
+        connection_arrive(connection);
+    }
+}
+
+static bool serve_queue(struct lane *lane)
+{
+    struct connection *connection;
+    while ((connection = first_timed(&lane->timers[LANE_TIMER_QUEUE])) != NULL && lane_reserve(lane))
+        if (!connection_serve(connection))
+            return false;
+    return true;
+}
+
+static bool attend_ready(struct lane *lane)
+{
+    struct connection *connection;
+    while ((connection = first_ready(&lane->attending)) != NULL) {
+        list_remove(&connection->ready);
+        if (!connection_attend(connection))
+            return false;
+    }
+    return true;
+}
+
+static bool handle_events(struct lane *lane)
+{
+    while (lane->event_next < lane->event_count) {
+        const struct epoll_event *event = &lane->events[lane->event_next++];
+        if (event->data.ptr == &lane->mailbox)
+            collect_mail(lane);
+        else if (listen_is_listener(lane, event->data.ptr))
+            listen_accept(lane, event->data.ptr);
+        else if (!connection_on_event(event->data.ptr, event->events))
+            return false;
+    }
+    return true;
+}
+
+static void expire_timers(struct lane *lane)
+{
+    if (lane->worker->settings->debug)
+        return;
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS; kind++) {
+        struct connection *connection;
+        while ((connection = first_timed(&lane->timers[kind])) != NULL && connection->deadline_us <= lane->now_us)
+            connection_on_timeout(connection);
+    }
+    if (lane->listen_again_us != 0 && lane->listen_again_us <= lane->now_us)
+        listen_resume(lane);
+}
+
+static void free_buried(struct lane *lane)
+{
+    struct connection *connection;
+    while ((connection = first_timed(&lane->buried)) != NULL) {
+        list_remove(&connection->timer);
+        connection_free(connection);
+    }
+}
+
+/* A draining lane stops accepting, closes what is idle, and ends when no lane has a connection left. */
+static void drain(struct lane *lane)
+{
+    struct connection *connection;
+    if (lane->listening)
+        listen_end(lane);
+    while ((connection = first_timed(&lane->timers[LANE_TIMER_IDLE])) != NULL)
+        connection_close_idle(connection);
+    if (worker_is_empty(lane->worker)) {
+        lane->ended = true;
+        worker_lane_ended(lane->worker);
+    }
+}
+
+/* Milliseconds until the first deadline, rounded up; −1: none. */
+static int sleep_ms(const struct lane *lane)
+{
+    int64_t first_us = lane->listen_again_us > 0 ? lane->listen_again_us : INT64_MAX;
+    if (!list_is_empty(&lane->ready))
+        return 0;
+    if (lane->worker->settings->debug)
+        return -1;
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS; kind++) {
+        if (list_is_empty(&lane->timers[kind]))
+            continue;
+        int64_t deadline_us = LIST_ELEMENT(lane->timers[kind].next, struct connection, timer)->deadline_us;
+        first_us = deadline_us < first_us ? deadline_us : first_us;
+    }
+    if (first_us == INT64_MAX)
+        return -1;
+    int64_t left_us = first_us - lane->now_us;
+    return left_us <= 0 ? 0 : (int)((left_us + CLOCK_MS - 1) / CLOCK_MS);
+}
+
+static void wait_for_events(struct lane *lane)
+{
+    int timeout_ms = sleep_ms(lane);
+    if (timeout_ms != 0) {
+        if (lane->reserved) { /* another lane may need the thread meanwhile */
+            lane->reserved = false;
+            pool_release(&lane->worker->pool);
+        }
+        atomic_store_explicit(&lane->awake, false, memory_order_release);
+    }
+    int count = epoll_wait(lane->epoll_fd, lane->events, LANE_EVENTS, timeout_ms);
+    CHECK(count >= 0 || errno == EINTR);
+    lane->event_count = count < 0 ? 0 : count;
+    lane->event_next = 0;
+    lane->now_us = clock_now_us();
+    if (timeout_ms != 0) {
+        atomic_store(&lane->awake, true); /* pairs with the watchdog's look before it sleeps */
+        watchdog_notice(&lane->worker->watchdog);
+    }
+}
+
+void lane_run(struct lane *lane)
+{
+    for (;;) {
+        if (!serve_queue(lane) || !attend_ready(lane) || !handle_events(lane))
+            return;
+        free_buried(lane);
+        expire_timers(lane);
+        if (lane_is_draining(lane))
+            drain(lane);
+        if (lane->ended)
+            return;
+        wait_for_events(lane);
+        list_splice(&lane->attending, &lane->ready);
+    }
+}

@@ -1,0 +1,108 @@
+/*
+ * lane.h: one event loop of a worker.
+ *
+ * A lane is run by exactly one thread at a time, which calls the handlers itself. A handler that takes long, or is about
+ * to wait, loses the lane to a waiting thread: taking is one compare-and-swap on `call`, and the loser touches nothing of
+ * the lane again but its mailbox. Everything that the loop needs to go on lies in struct lane, nothing on a stack.
+ *
+ * Orderings: the store in lane_enter is a release that the taker's compare-and-swap acquires, so the new runner sees
+ * all that the old one wrote to the lane before the handler; the pool's semaphore carries it to the new thread.
+ */
+#ifndef SERVE_LANE_H
+#define SERVE_LANE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+
+struct connection;
+struct request;
+struct worker;
+struct tally;
+
+#define LANE_EVENTS 64
+#define LANE_CONNECTION_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDHUP | EPOLLET))
+
+/* One list a kind: all deadlines of a kind are the same time ahead, so a list is in order by itself. */
+enum lane_timer {
+    LANE_TIMER_NONE,
+    LANE_TIMER_IDLE,
+    LANE_TIMER_HEAD,
+    LANE_TIMER_BODY,
+    LANE_TIMER_WRITE,
+    LANE_TIMER_LINGER,
+    LANE_TIMER_QUEUE,
+    LANE_TIMER_KINDS,
+};
+
+struct lane {
+    struct worker *worker;
+    int number;
+
+    /* Shared with the watchdog and with threads that have lost the lane. */
+    _Alignas(64) _Atomic uint64_t call; /* number of the call << 1 | 1 while a handler runs on the lane's thread */
+    _Atomic bool awake;    /* not waiting for events */
+    _Atomic bool starving; /* requests wait because no thread was free: wake me when one is */
+    struct mailbox mailbox;
+
+    /* The runner's alone. */
+    _Alignas(64) int epoll_fd;
+    bool reserved; /* a waiting thread is set aside to take the lane over */
+    bool listening;
+    bool ended;
+    int64_t now_us;
+    int64_t listen_again_us; /* accepting pauses until then, 0: it does not */
+    uint64_t requests;
+    struct epoll_event events[LANE_EVENTS];
+    int event_count, event_next;
+    struct list ready;     /* connections that go on without an event, in the next turn */
+    struct list attending; /* those of this turn */
+    struct list timers[LANE_TIMER_KINDS];
+    int queue_length;
+    struct list buried; /* closed connections that an event of this turn may still name */
+    struct request *spare;
+    int spare_count;
+    struct tally *tallies; /* one a route */
+};
+
+/* Returns 0, −1 with errno. */
+int lane_init(struct lane *lane, struct worker *worker, int number) __attribute__((warn_unused_result));
+void lane_fini(struct lane *lane);
+
+/* Runs the lane until it has ended or this thread has lost it. */
+void lane_run(struct lane *lane);
+
+/* Wakes the lane to look at its worker's state. Any thread. */
+void lane_wake(struct lane *lane);
+
+/* -- calling a handler ---------------------------------------------------------------------------------------------- */
+
+/* Sets a waiting thread aside, without which no handler may be called. Returns false when there is none. */
+bool lane_reserve(struct lane *lane) __attribute__((warn_unused_result));
+
+/* Around a handler's call. lane_leave returns false when the lane has been taken. */
+uint64_t lane_enter(struct lane *lane);
+bool lane_leave(struct lane *lane, uint64_t call) __attribute__((warn_unused_result));
+
+/* Takes the lane from a handler that is in `call` and gives it to the reserved thread. Any thread. */
+void lane_take(struct lane *lane, uint64_t call);
+
+/* The calling thread is about to wait inside a handler: the lane, if it still has one, goes to another thread. */
+void lane_give_away(void);
+
+/* -- for connections, on the runner ---------------------------------------------------------------------------------- */
+
+void lane_set_timer(struct lane *lane, struct connection *connection, enum lane_timer kind);
+void lane_make_ready(struct lane *lane, struct connection *connection);
+void lane_bury(struct lane *lane, struct connection *connection);
+struct request *lane_take_request(struct lane *lane) __attribute__((warn_unused_result));
+void lane_spare_request(struct lane *lane, struct request *request);
+uint64_t lane_next_number(struct lane *lane);
+bool lane_is_draining(const struct lane *lane);
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * pool.c: waiting threads and reservations. Any thread of the worker.
+ */
+#include "serve/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "serve/lane.h"
+
+static void push_waiting(struct pool_thread *thread)
+{
+    pthread_mutex_lock(&thread->pool->lock);
+    thread->next_waiting = thread->pool->waiting;
+    thread->pool->waiting = thread;
+    pthread_mutex_unlock(&thread->pool->lock);
+}
+
+static struct pool_thread *pop_waiting(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    struct pool_thread *thread = pool->waiting;
+    if (thread != NULL)
+        pool->waiting = thread->next_waiting;
+    pthread_mutex_unlock(&pool->lock);
+    return thread;
+}
+
+static void wake_for(struct pool_thread *thread, struct lane *lane)
+{
+    thread->lane = lane;
+    sem_post(&thread->wake);
+}
+
+static struct lane *sleep_until_woken(struct pool_thread *thread)
+{
+    while (sem_wait(&thread->wake) < 0)
+        CHECK(errno == EINTR);
+    return thread->lane;
+}
+
+static void *thread_main(void *argument)
+{
+    struct pool_thread *thread = argument;
+    struct lane *lane;
+    log_set_thread(thread->number);
+    while ((lane = sleep_until_woken(thread)) != NULL) {
+        lane_run(lane);
+        push_waiting(thread);
+        pool_release(thread->pool); /* after the push: a reservation promises that somebody is on the list */
+    }
+    return NULL;
+}
+
+int pool_start(struct pool *pool, int threads, struct lane *lanes, int lane_count)
+{
+    *pool = (struct pool){.count = threads, .lanes = lanes, .lane_count = lane_count};
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->threads = calloc((size_t)threads, sizeof *pool->threads);
+    if (pool->threads == NULL)
+        return -1;
+    for (int i = 0; i < threads; i++) {
+        struct pool_thread *thread = &pool->threads[i];
+        thread->pool = pool;
+        thread->number = i + 1;
+        sem_init(&thread->wake, 0, 0);
+        push_waiting(thread);
+        int error = pthread_create(&thread->id, NULL, thread_main, thread);
+        if (error != 0) {
+            errno = error;
+            return -1;
+        }
+    }
+    atomic_store(&pool->unreserved, threads);
+    return 0;
+}
+
+void pool_stop(struct pool *pool)
+{
+    for (int stopped = 0; stopped < pool->count;) {
+        struct pool_thread *thread = pop_waiting(pool);
+        if (thread == NULL) {
+            sched_yield(); /* the last ones are on their way back from a lane that has ended */
+            continue;
+        }
+        wake_for(thread, NULL);
+        stopped++;
+    }
+    for (int i = 0; i < pool->count; i++) {
+        pthread_join(pool->threads[i].id, NULL);
+        sem_destroy(&pool->threads[i].wake);
+    }
+    free(pool->threads);
+    pthread_mutex_destroy(&pool->lock);
+}
+
+bool pool_reserve(struct pool *pool)
+{
+    int unreserved = atomic_load(&pool->unreserved);
+    while (unreserved > 0)
+        if (atomic_compare_exchange_weak(&pool->unreserved, &unreserved, unreserved - 1))
+            return true;
+    return false;
+}
+
+void pool_release(struct pool *pool)
+{
+    atomic_fetch_add(&pool->unreserved, 1); /* before the look at `starving`: pairs with lane_reserve */
+    for (int i = 0; i < pool->lane_count; i++)
+        if (atomic_load(&pool->lanes[i].starving) && atomic_exchange(&pool->lanes[i].starving, false))
+            lane_wake(&pool->lanes[i]);
+}
+
+void pool_hand(struct pool *pool, struct lane *lane)
+{
+    struct pool_thread *thread = pop_waiting(pool);
+    CHECK(thread != NULL);
+    wake_for(thread, lane);
+}

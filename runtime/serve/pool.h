@@ -1,0 +1,49 @@
+/*
+ * pool.h: the threads of a worker, started once. A thread runs a lane, or a handler that has lost its lane, or waits.
+ */
+#ifndef SERVE_POOL_H
+#define SERVE_POOL_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct lane;
+struct pool;
+
+struct pool_thread {
+    struct pool *pool;
+    struct pool_thread *next_waiting;
+    struct lane *lane; /* what it was woken for; NULL: to end */
+    sem_t wake;
+    pthread_t id;
+    int number;
+};
+
+struct pool {
+    struct pool_thread *threads;
+    int count;
+    struct lane *lanes; /* those to wake when a thread is set free */
+    int lane_count;
+    _Atomic int unreserved; /* waiting threads that no lane has set aside; never more than wait */
+    pthread_mutex_t lock;   /* guards the waiting list; nothing is locked inside */
+    struct pool_thread *waiting;
+};
+
+/* Starts the threads; they wait. `lanes` are the worker's, all of them. Returns 0, −1 with errno. */
+int pool_start(struct pool *pool, int threads, struct lane *lanes, int lane_count) __attribute__((warn_unused_result));
+
+/* Ends the waiting threads and waits for all others to come back. Blocks as long as a handler runs. */
+void pool_stop(struct pool *pool);
+
+/* Sets one waiting thread aside. Never blocks. Returns false when there is none. */
+bool pool_reserve(struct pool *pool) __attribute__((warn_unused_result));
+
+/* Gives a reservation back; lanes that starve are woken. */
+void pool_release(struct pool *pool);
+
+/* Spends a reservation: a waiting thread runs the lane from now on. */
+void pool_hand(struct pool *pool, struct lane *lane);
+
+#endif

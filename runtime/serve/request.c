@@ -1,0 +1,244 @@
+/*
+ * request.c: from name-value pairs to a handler's call. Runs on lanes; the handler's part on whichever thread the
+ * handler is on. Knows nothing of sockets.
+ */
+#include "serve/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "serve/record.h"
+#include "serve/stream.h"
+
+struct request *request_new(void)
+{
+    struct request *request = malloc(sizeof *request);
+    if (request == NULL)
+        return NULL;
+    arena_init(&request->arena, request->memory, sizeof request->memory);
+    request->input_start = request->input_end = 0;
+    request->connection = NULL;
+    request_reset(request);
+    return request;
+}
+
+void request_free(struct request *request)
+{
+    arena_reset(&request->arena);
+    free(request);
+}
+
+void request_reset(struct request *request)
+{
+    arena_reset(&request->arena);
+    memset(&request->fcgx, 0, sizeof request->fcgx);
+    request->fcgx.ipcFd = request->fcgx.listen_sock = -1;
+    request->route = NULL;
+    request->record = request->params = request->body = (struct gather){0};
+    request->params_record_bytes = 0;
+    request->body_given = false;
+    request->content_length = -1;
+    request->body_bytes = 0;
+    request->method = "";
+    request->error_status = 0;
+    request->refusal = NULL;
+    request->header_bytes = 0;
+    request->started = request->cut = false;
+    request->bodiless = request->error_used = false;
+    request->status = 200;
+    request->declared_bytes = -1;
+    request->sent_bytes = 0;
+    request->error_buffer = NULL;
+    request->unsent[0] = request->unsent[1] = (struct iovec){0};
+    if (request->input_start == request->input_end)
+        request->input_start = request->input_end = 0;
+}
+
+size_t request_input_room(struct request *request)
+{
+    if (request->input_start > 0) {
+        size_t left = request->input_end - request->input_start;
+        memmove(request->input, request->input + request->input_start, left);
+        request->input_start = 0;
+        request->input_end = left;
+    }
+    return sizeof request->input - request->input_end;
+}
+
+int request_gather(struct request *request, struct gather *gather, struct span bytes)
+{
+    if (bytes.length == 0)
+        return 0;
+    if (bytes.length > gather->room - gather->length) {
+        size_t room = gather->room > 0 ? gather->room : 1024;
+        while (room - gather->length < bytes.length)
+            room *= 2;
+        uint8_t *larger = arena_take(&request->arena, room);
+        if (larger == NULL)
+            return -1;
+        if (gather->length > 0)
+            memcpy(larger, gather->bytes, gather->length);
+        gather->bytes = larger;
+        gather->room = room;
+    }
+    memcpy(gather->bytes + gather->length, bytes.at, bytes.length);
+    gather->length += bytes.length;
+    return 0;
+}
+
+/* Returns how many pairs there are, −1 when a length lies or a NUL hides in a name or value. */
+static int count_pairs(struct span pairs)
+{
+    struct span name, value;
+    int count = 0, result;
+    while ((result = record_pair(&pairs, &name, &value)) == 1) {
+        if (memchr(name.at, '\0', name.length) != NULL || memchr(value.at, '\0', value.length) != NULL)
+            return -1;
+        count++;
+    }
+    return result < 0 ? -1 : count;
+}
+
+static char *join(struct request *request, struct span name, struct span value)
+{
+    char *entry = arena_take(&request->arena, name.length + value.length + 2);
+    if (entry == NULL)
+        return NULL;
+    memcpy(entry, name.at, name.length);
+    entry[name.length] = '=';
+    memcpy(entry + name.length + 1, value.at, value.length);
+    entry[name.length + 1 + value.length] = '\0';
+    return entry;
+}
+
+/* Where the runtime needs a variable's place in the environment. */
+struct path_places {
+    char **script_name, **path_info;
+    struct span script_value, path_value;
+    struct span content_length;
+};
+
+static void note(struct request *request, struct path_places *places, struct span name, struct span value, char **entry)
+{
+    if (span_is(name, "SCRIPT_NAME")) {
+        places->script_name = entry;
+        places->script_value = value;
+    } else if (span_is(name, "PATH_INFO")) {
+        places->path_info = entry;
+        places->path_value = value;
+    } else if (span_is(name, "REQUEST_METHOD")) {
+        request->method = *entry + name.length + 1;
+    } else if (span_is(name, "CONTENT_LENGTH")) {
+        places->content_length = value;
+    }
+}
+
+/* Builds envp with room for two more entries. Returns the number of entries, −1 when memory is short. */
+static int build_environment(struct request *request, int count, struct path_places *places)
+{
+    struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
+    char **envp = arena_take(&request->arena, ((size_t)count + 3) * sizeof *envp);
+    if (envp == NULL)
+        return -1;
+    for (int i = 0; i < count; i++) {
+        CHECK(record_pair(&pairs, &name, &value) == 1);
+        envp[i] = join(request, name, value);
+        if (envp[i] == NULL)
+            return -1;
+        note(request, places, name, value, &envp[i]);
+    }
+    envp[count] = NULL;
+    request->fcgx.envp = envp;
+    return count;
+}
+
+/* Returns 0, −1 when memory is short. */
+static int set_paths(struct request *request, int count, struct path_places *places, struct span rest)
+{
+    char **envp = request->fcgx.envp;
+    if (places->script_name == NULL)
+        places->script_name = &envp[count++];
+    if (places->path_info == NULL)
+        places->path_info = &envp[count++];
+    *places->script_name = join(request, span_text("SCRIPT_NAME"), span_text(request->route->settings->path));
+    *places->path_info = join(request, span_text("PATH_INFO"), rest);
+    envp[count] = NULL;
+    return *places->script_name == NULL || *places->path_info == NULL ? -1 : 0;
+}
+
+static int route_request(struct request *request, const struct route_table *table, int count, struct path_places *places)
+{
+    size_t length = places->script_value.length + places->path_value.length;
+    uint8_t *path = arena_take(&request->arena, length + 1);
+    if (path == NULL)
+        return 500;
+    if (places->script_value.length > 0)
+        memcpy(path, places->script_value.at, places->script_value.length);
+    if (places->path_value.length > 0)
+        memcpy(path + places->script_value.length, places->path_value.at, places->path_value.length);
+    struct span rest = span_of(path, length);
+    request->route = route_find(table, rest);
+    if (request->route == NULL)
+        return 404;
+    if (request->route->path_length > 1)
+        span_take(&rest, request->route->path_length);
+    return set_paths(request, count, places, rest) < 0 ? 500 : 0;
+}
+
+/* Returns −1 when none was declared, −2 when it is no number. An empty value is what nginx sends for no body. */
+static int64_t read_content_length(struct span text)
+{
+    int64_t length = 0;
+    if (text.length == 0)
+        return -1;
+    if (text.length > 18)
+        return -2;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return -2;
+        length = length * 10 + (text.at[i] - '0');
+    }
+    return length;
+}
+
+void request_open(struct request *request, const struct route_table *table)
+{
+    struct path_places places = {0};
+    int count = count_pairs(span_of(request->params.bytes, request->params.length));
+    if (count < 0) {
+        request->error_status = 400;
+        return;
+    }
+    if (build_environment(request, count, &places) < 0) {
+        request->error_status = 500;
+        return;
+    }
+    request->content_length = read_content_length(places.content_length);
+    request->bodiless = strcmp(request->method, "HEAD") == 0;
+    request->error_status = route_request(request, table, count, &places);
+    if (request->error_status != 0)
+        return;
+    if (request->content_length == -2)
+        request->error_status = 400;
+    else if (request_body_is_over(request, request->content_length))
+        request->error_status = 413;
+}
+
+bool request_body_is_over(const struct request *request, int64_t body_bytes)
+{
+    return body_bytes > request->route->settings->max_body_bytes;
+}
+
+void request_handle(struct request *request)
+{
+    FCGX_Request *fcgx = &request->fcgx;
+    stream_open(request);
+    fcgx->in = &request->in;
+    fcgx->out = &request->out;
+    fcgx->err = &request->err;
+    log_set_request(request->number);
+    fcgx->appStatus = request->route->app->handle(fcgx);
+    log_set_request(0);
+}

@@ -1,0 +1,115 @@
+/*
+ * request.h: one request while its bytes are in memory, and its answer until it is sent.
+ *
+ * A request is attached to a connection from the first byte of a head until the last byte of the answer, so that an
+ * idle connection has none. It is used by one thread at a time: the lane's runner, or the handler's thread once that
+ * has lost the lane.
+ */
+#ifndef SERVE_REQUEST_H
+#define SERVE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/arena.h"
+#include "base/span.h"
+#include "millrace.h"
+#include "serve/route.h"
+
+#define REQUEST_INPUT_BYTES 32768
+#define REQUEST_ARENA_BYTES 8192
+
+/* The answer's block: room for a record header and added header lines, the handler's bytes, and what ends an answer.
+ * Content and added lines together fit one record. */
+#define REQUEST_HEADROOM      72
+#define REQUEST_OUTPUT_BYTES  65464
+#define REQUEST_TAILROOM      64
+#define REQUEST_BODY_BUFFER   65536 /* body bytes that are gathered before a handler is called */
+#define REQUEST_ERROR_BYTES   8192  /* the handler's err stream between two records */
+
+/* Bytes that come in pieces, in the request's arena. */
+struct gather {
+    uint8_t *bytes;
+    size_t length, room;
+};
+
+struct connection;
+
+struct request {
+    FCGX_Request fcgx; /* first: what handlers get; request_of() leads back */
+    FCGX_Stream in, out, err;
+    struct connection *connection;
+    struct request *next_spare;
+    struct mr_route *route;
+    uint64_t number;
+    struct arena arena;
+
+    /* Input: bytes read and not yet parsed are input[input_start, input_end). */
+    size_t input_start, input_end;
+    struct gather record; /* content of a BEGIN_REQUEST or management record */
+    struct gather params;
+    size_t params_record_bytes; /* content of PARAMS so far, against the limit */
+
+    /* The body: bytes gathered before the call, then read by the handler. */
+    struct gather body;
+    bool body_given;        /* the gathered bytes have been handed to the handler's stream */
+    int64_t content_length; /* −1: not declared */
+    int64_t body_bytes;     /* arrived so far */
+
+    /* The answer. */
+    const char *method;
+    int error_status;  /* what to answer instead of calling a handler; 0 none */
+    const char *refusal; /* why the output cannot be sent, static text: 500 while nothing has left */
+    size_t header_bytes; /* of the header block at the front of the output, 0 until it was found right */
+    size_t header_blank; /* where its blank line begins */
+    bool started;      /* bytes of the answer have left */
+    bool cut;          /* the answer cannot be completed: the connection ends instead */
+    bool bodiless;     /* HEAD, 204, 304: the handler's body is counted and not sent */
+    bool error_used;   /* something was written to the err stream */
+    int status;
+    int64_t declared_bytes; /* the handler's Content-Length, −1 none */
+    int64_t sent_bytes;     /* of the body */
+    uint8_t *error_buffer;
+    struct iovec unsent[2]; /* the answer's end, as far as it has not left */
+
+    uint8_t input[REQUEST_INPUT_BYTES];
+    _Alignas(16) char memory[REQUEST_ARENA_BYTES];
+    uint8_t output[REQUEST_HEADROOM + REQUEST_OUTPUT_BYTES + REQUEST_TAILROOM];
+};
+
+/* Returns a request without a connection, NULL with errno; freed by the caller with request_free. */
+struct request *request_new(void);
+void request_free(struct request *request);
+
+/* Makes it ready for the next request of its connection; bytes read and not yet parsed stay. */
+void request_reset(struct request *request);
+
+static inline struct request *request_of(const FCGX_Request *fcgx)
+{
+    return (struct request *)(uintptr_t)fcgx;
+}
+
+static inline struct span request_unparsed(struct request *request)
+{
+    return span_of(request->input + request->input_start, request->input_end - request->input_start);
+}
+
+/* Moves unparsed bytes to the front and returns the room behind them. */
+size_t request_input_room(struct request *request);
+
+/* Appends to gathered bytes. Returns 0, −1 with errno. */
+int request_gather(struct request *request, struct gather *gather, struct span bytes) __attribute__((warn_unused_result));
+
+/* Makes the environment from the name-value pairs in `params` and finds the route (RFC 3875: SCRIPT_NAME becomes the
+ * route, PATH_INFO the rest). Sets error_status when the request cannot be served. */
+void request_open(struct request *request, const struct route_table *table);
+
+/* True when a body of this size is over the route's limit. */
+bool request_body_is_over(const struct request *request, int64_t body_bytes);
+
+/* Prepares the streams, calls the route's handler, keeps its result as the application status. */
+void request_handle(struct request *request);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * worker.h: the process that serves requests.
+ */
+#ifndef SERVE_WORKER_H
+#define SERVE_WORKER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/listener.h"
+#include "serve/lane.h"
+#include "serve/pool.h"
+#include "serve/route.h"
+#include "serve/settings.h"
+#include "serve/watchdog.h"
+
+struct worker {
+    const struct settings *settings;
+    int number;
+    struct listener *listeners;
+    int listener_count;
+    unsigned max_connections, max_requests; /* what GET_VALUES tells, over all workers */
+    struct route_table routes;
+    struct lane *lanes;
+    struct pool pool;
+    struct watchdog watchdog;
+    int ended_fd;                 /* eventfd: every lane has ended */
+    _Atomic bool draining;
+    _Atomic unsigned next_lane;
+    _Atomic int connections;      /* accepted and not closed */
+    _Atomic int listening_lanes;
+    _Atomic int running_lanes;
+};
+
+/* One byte each, on the channel between the master and a worker. The channel's end means that the other has gone. */
+enum worker_message {
+    WORKER_READY = 'r', /* worker to master: every lane accepts */
+    WORKER_DRAIN = 'd', /* master to worker: finish what runs and leave */
+};
+
+enum worker_exit { WORKER_EXIT_DONE = 0, WORKER_EXIT_CANNOT_START = 1, WORKER_EXIT_BY_HANDLER = 70 };
+
+/* The life of a worker process, from just after the fork; never returns. `channel` polls readable when the master
+ * speaks. With `settings->debug` the channel delivers signals instead: see control/master.c. */
+_Noreturn void worker_main(const struct settings *settings, struct listener *listeners, int listener_count, int number,
+                           int channel);
+
+/* -- for lanes -------------------------------------------------------------------------------------------------------- */
+
+void worker_connection_closed(struct worker *worker);
+void worker_lane_stopped_listening(struct worker *worker);
+void worker_lane_ended(struct worker *worker);
+
+/* True when no lane accepts and no connection is open: a draining worker has nothing left to do. */
+bool worker_is_empty(struct worker *worker);
+
+#endif
