@@ -53,7 +53,11 @@ static void on_error(cfg_t *section, const char *format, va_list arguments)
         return;
     reading.explained = true;
     vsnprintf(text, sizeof text, format, arguments);
-    const char *advice = strstr(text, "no such option") ? " (see millrace -h for the options)" : "";
+    const char *advice = "";
+    if (strstr(text, "no such option") != NULL)
+        advice = " (see millrace -h for the options)";
+    else if (strstr(text, "duplicate title") != NULL)
+        advice = ": two applications on one route";
     fault(section->filename, section->line, "%s%s", text, advice);
 }
 
@@ -82,6 +86,26 @@ static int on_address(cfg_t *section, cfg_opt_t *given)
     if (why == NULL)
         return 0;
     cfg_error(section, "%s: \"%s\": %s", given->name, text, why);
+    return -1;
+}
+
+static int on_user(cfg_t *section, cfg_opt_t *given)
+{
+    uid_t user;
+    gid_t group;
+    const char *name = cfg_opt_getstr(given);
+    if (strlen(name) < ACCOUNT_NAME_BYTES && account_find_user(name, &user, &group) == 0)
+        return 0;
+    cfg_error(section, "%s = %s: there is no such user", given->name, name);
+    return -1;
+}
+
+static int on_group(cfg_t *section, cfg_opt_t *given)
+{
+    gid_t group;
+    if (account_find_group(cfg_opt_getstr(given), &group) == 0)
+        return 0;
+    cfg_error(section, "%s = %s: there is no such group", given->name, cfg_opt_getstr(given));
     return -1;
 }
 
@@ -137,6 +161,10 @@ static cfg_t *make_parser(void)
     free(app_options);
     cfg_set_error_function(parser, on_error);
     cfg_set_validate_func(parser, "fastcgi", on_address);
+    cfg_set_validate_func(parser, "user", on_user);
+    cfg_set_validate_func(parser, "socket_owner", on_user);
+    cfg_set_validate_func(parser, "group", on_group);
+    cfg_set_validate_func(parser, "socket_group", on_group);
     return parser;
 }
 
@@ -200,6 +228,7 @@ static void take_routes(struct config *config, cfg_t *parsed, const char *path)
         fault(path, 0, "names no application: add app \"/hello\" { file = \"/path/to/hello.so\" }");
 }
 
+/* Names were found when they were read; only the default user has not been looked up. */
 static void take_account(struct account *account, cfg_t *parsed, const char *path)
 {
     const char *user = cfg_getstr(parsed, "user"), *group = cfg_getstr(parsed, "group");
@@ -207,13 +236,12 @@ static void take_account(struct account *account, cfg_t *parsed, const char *pat
         return; /* everything runs as whoever started it */
     account->change = true;
     snprintf(account->name, sizeof account->name, "%s", user);
-    if (account_find_user(user, &account->user, &account->group) < 0)
-        fault(path, 0, "user = %s: there is no such user; workers do not run as root unless it says root", user);
-    else if (group != NULL && account_find_group(group, &account->group) < 0)
-        fault(path, 0, "group = %s: there is no such group", group);
+    if (account_find_user(user, &account->user, &account->group) < 0 ||
+        (group != NULL && account_find_group(group, &account->group) < 0))
+        fault(path, 0, "there is no user %s: add user = \"...\", which workers run as when root starts the server", user);
 }
 
-static void take_socket_rules(struct listener_rules *rules, cfg_t *parsed, const char *path)
+static void take_socket_rules(struct listener_rules *rules, cfg_t *parsed)
 {
     const char *owner = cfg_getstr(parsed, "socket_owner"), *group = cfg_getstr(parsed, "socket_group");
     gid_t unused;
@@ -221,10 +249,10 @@ static void take_socket_rules(struct listener_rules *rules, cfg_t *parsed, const
                                      .owner = (uid_t)-1,
                                      .group = (gid_t)-1,
                                      .backlog = (int)cfg_getint(parsed, "backlog")};
-    if (owner != NULL && account_find_user(owner, &rules->owner, &unused) < 0)
-        fault(path, 0, "socket_owner = %s: there is no such user", owner);
-    if (group != NULL && account_find_group(group, &rules->group) < 0)
-        fault(path, 0, "socket_group = %s: there is no such group", group);
+    if (owner != NULL)
+        CHECK(account_find_user(owner, &rules->owner, &unused) == 0);
+    if (group != NULL)
+        CHECK(account_find_group(group, &rules->group) == 0);
 }
 
 static void take_listeners(struct config *config, cfg_t *parsed, const char *path)
@@ -266,7 +294,7 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
     config->pid_file = cfg_getstr(parsed, "pid_file");
     config->stop_timeout_us = cfg_getint(parsed, "stop_timeout") * CLOCK_SECOND;
     take_account(&settings->account, parsed, path);
-    take_socket_rules(&config->socket_rules, parsed, path);
+    take_socket_rules(&config->socket_rules, parsed);
     take_listeners(config, parsed, path);
     take_routes(config, parsed, path);
 }

@@ -11,6 +11,7 @@
 #include "control/config.h"
 #include "control/master.h"
 #include "control/option.h"
+#include "control/pid_file.h"
 #include "control/sockets.h"
 #include "control/verify.h"
 
@@ -46,6 +47,7 @@ static struct command read_command(int argc, char **argv)
 {
     struct command command = {.configuration = DEFAULT_CONFIGURATION};
     int letter;
+    opterr = 0; /* its words are said below */
     while ((letter = getopt(argc, argv, "c:ndVh")) != -1) {
         switch (letter) {
         case 'c':
@@ -63,7 +65,8 @@ static struct command read_command(int argc, char **argv)
         case 'h':
             print_help();
             exit(0);
-        default: /* getopt has said what is wrong */
+        default:
+            fprintf(stderr, "millrace: unknown option or missing argument at -%c (see millrace -h)\n", optopt);
             exit(MASTER_EXIT_BAD_USAGE);
         }
     }
@@ -87,6 +90,7 @@ int main(int argc, char **argv)
     struct command command = read_command(argc, argv);
     static struct config config;
     static struct sockets sockets;
+    sockets_close_strangers();
     if (config_read(&config, command.configuration) < 0)
         return MASTER_EXIT_CANNOT_START;
     if (verify_applications(&config.settings) < 0)
@@ -95,6 +99,10 @@ int main(int argc, char **argv)
         printf("%s: the configuration and every application are in order\n", command.configuration);
         config_fini(&config);
         return 0;
+    }
+    if (pid_file_check(config.pid_file) < 0) {
+        fprintf(stderr, "millrace: cannot write pid_file %s: %s\n", config.pid_file, strerror(errno));
+        return MASTER_EXIT_CANNOT_START;
     }
     if (sockets_open(&sockets, &config) < 0)
         return MASTER_EXIT_CANNOT_START;

@@ -4,7 +4,12 @@
 #ifndef CONTROL_PID_FILE_H
 #define CONTROL_PID_FILE_H
 
-/* Both do nothing for NULL. Written under another name first, so that nobody reads half a number.
+/* All do nothing for NULL. */
+
+/* Whether the file can be written, by writing and removing its other name. Returns 0, −1 with errno. */
+int pid_file_check(const char *path) __attribute__((warn_unused_result));
+
+/* Written under another name first, so that nobody reads half a number.
  * Returns 0, −1 with errno. */
 int pid_file_write(const char *path) __attribute__((warn_unused_result));
 

@@ -30,6 +30,12 @@ static int count_from_systemd(void)
     return number < 0 || number > CONFIG_LISTENERS_MAX ? CONFIG_LISTENERS_MAX + 1 : (int)number;
 }
 
+void sockets_close_strangers(void)
+{
+    int kept = count_from_systemd();
+    (void)close_range(SYSTEMD_FIRST_FD + (kept > CONFIG_LISTENERS_MAX ? 0 : (unsigned)kept), ~0U, 0);
+}
+
 static int adopt_from_systemd(struct sockets *sockets, int count)
 {
     if (count > CONFIG_LISTENERS_MAX)

@@ -12,6 +12,10 @@ struct sockets {
     int count;
 };
 
+/* Closes every inherited descriptor but the standard ones and systemd's sockets: no worker, and nothing that a handler
+ * executes, shall hold a stranger's file open. Call it first. */
+void sockets_close_strangers(void);
+
 /* Moves inherited sockets out of the way of descriptor 0 and makes all close-on-exec. Prints one line to standard error
  * for a fault. Returns 0, −1. */
 int sockets_open(struct sockets *sockets, const struct config *config) __attribute__((warn_unused_result));

@@ -30,6 +30,16 @@ static enum step reply(struct connection *connection, uint8_t *bytes, size_t len
     return connection_send(connection, &iov, 1, false) == 0 ? STEP_ON : STEP_BROKEN;
 }
 
+/* A request that was begun ends like every other: an empty STDOUT, then END_REQUEST. */
+static enum step reply_aborted(struct connection *connection)
+{
+    uint8_t records[RECORD_HEADER_BYTES + RECORD_END_BYTES];
+    uint16_t id = connection->fastcgi.id;
+    size_t length = record_put_header(records, RECORD_STDOUT, id, 0, 0);
+    length += record_put_end(records + length, id, 0, RECORD_REQUEST_COMPLETE);
+    return reply(connection, records, length);
+}
+
 static enum step reply_end(struct connection *connection, uint16_t id, enum record_status status)
 {
     uint8_t record[RECORD_END_BYTES];
@@ -231,9 +241,7 @@ enum fastcgi_event fastcgi_advance(struct connection *connection)
         case STEP_BODY_END:
             return FASTCGI_READY;
         case STEP_ABORTED:
-            if (reply_end(connection, connection->fastcgi.id, RECORD_REQUEST_COMPLETE) != STEP_ON)
-                return FASTCGI_BROKEN;
-            return FASTCGI_ABORTED;
+            return reply_aborted(connection) == STEP_ON ? FASTCGI_ABORTED : FASTCGI_BROKEN;
         case STEP_CLOSE:
             connection->fastcgi.keep = false;
             return FASTCGI_ABORTED;

@@ -88,29 +88,39 @@ int request_gather(struct request *request, struct gather *gather, struct span b
     return 0;
 }
 
-/* Returns how many pairs there are, −1 when a length lies or a NUL hides in a name or value. */
+/* Returns how many pairs there are, −1 when a length lies. */
 static int count_pairs(struct span pairs)
 {
     struct span name, value;
     int count = 0, result;
-    while ((result = record_pair(&pairs, &name, &value)) == 1) {
-        if (memchr(name.at, '\0', name.length) != NULL || memchr(value.at, '\0', value.length) != NULL)
-            return -1;
+    while ((result = record_pair(&pairs, &name, &value)) == 1)
         count++;
-    }
     return result < 0 ? -1 : count;
 }
 
-static char *join(struct request *request, struct span name, struct span value)
+/* Writes `NAME=value` and its NUL. Returns the byte behind them. */
+static char *put_entry(char *to, struct span name, struct span value)
 {
-    char *entry = arena_take(&request->arena, name.length + value.length + 2);
-    if (entry == NULL)
-        return NULL;
-    memcpy(entry, name.at, name.length);
-    entry[name.length] = '=';
-    memcpy(entry + name.length + 1, value.at, value.length);
-    entry[name.length + 1 + value.length] = '\0';
+    memcpy(to, name.at, name.length);
+    to += name.length;
+    *to++ = '=';
+    memcpy(to, value.at, value.length);
+    to += value.length;
+    *to++ = '\0';
+    return to;
+}
+
+static char *new_entry(struct request *request, const char *name, struct span value)
+{
+    char *entry = arena_take(&request->arena, strlen(name) + value.length + 2);
+    if (entry != NULL)
+        put_entry(entry, span_text(name), value);
     return entry;
+}
+
+static bool has_nul(struct span bytes)
+{
+    return bytes.length > 0 && memchr(bytes.at, '\0', bytes.length) != NULL;
 }
 
 /* Where the runtime needs a variable's place in the environment. */
@@ -135,23 +145,26 @@ static void note(struct request *request, struct path_places *places, struct spa
     }
 }
 
-/* Builds envp with room for two more entries. Returns the number of entries, −1 when memory is short. */
+/* Builds envp with room for two more entries. Returns 0, or the status to answer. */
 static int build_environment(struct request *request, int count, struct path_places *places)
 {
     struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
     char **envp = arena_take(&request->arena, ((size_t)count + 3) * sizeof *envp);
-    if (envp == NULL)
-        return -1;
+    /* A pair's two lengths take at least the two bytes that an entry needs for = and NUL. */
+    char *text = arena_take(&request->arena, request->params.length);
+    if (envp == NULL || text == NULL)
+        return 500;
     for (int i = 0; i < count; i++) {
         CHECK(record_pair(&pairs, &name, &value) == 1);
-        envp[i] = join(request, name, value);
-        if (envp[i] == NULL)
-            return -1;
+        if (has_nul(name) || has_nul(value))
+            return 400;
+        envp[i] = text;
+        text = put_entry(text, name, value);
         note(request, places, name, value, &envp[i]);
     }
     envp[count] = NULL;
     request->fcgx.envp = envp;
-    return count;
+    return 0;
 }
 
 /* Returns 0, −1 when memory is short. */
@@ -162,8 +175,8 @@ static int set_paths(struct request *request, int count, struct path_places *pla
         places->script_name = &envp[count++];
     if (places->path_info == NULL)
         places->path_info = &envp[count++];
-    *places->script_name = join(request, span_text("SCRIPT_NAME"), span_text(request->route->settings->path));
-    *places->path_info = join(request, span_text("PATH_INFO"), rest);
+    *places->script_name = new_entry(request, "SCRIPT_NAME", span_text(request->route->settings->path));
+    *places->path_info = new_entry(request, "PATH_INFO", rest);
     envp[count] = NULL;
     return *places->script_name == NULL || *places->path_info == NULL ? -1 : 0;
 }
@@ -203,27 +216,27 @@ static int64_t read_content_length(struct span text)
     return length;
 }
 
-void request_open(struct request *request, const struct route_table *table)
+/* Returns 0, or the status to answer instead of calling a handler. */
+static int open_request(struct request *request, const struct route_table *table)
 {
     struct path_places places = {0};
     int count = count_pairs(span_of(request->params.bytes, request->params.length));
-    if (count < 0) {
-        request->error_status = 400;
-        return;
-    }
-    if (build_environment(request, count, &places) < 0) {
-        request->error_status = 500;
-        return;
-    }
+    int status = count < 0 ? 400 : build_environment(request, count, &places);
+    if (status != 0)
+        return status;
     request->content_length = read_content_length(places.content_length);
     request->bodiless = strcmp(request->method, "HEAD") == 0;
-    request->error_status = route_request(request, table, count, &places);
-    if (request->error_status != 0)
-        return;
+    status = route_request(request, table, count, &places);
+    if (status != 0)
+        return status;
     if (request->content_length == -2)
-        request->error_status = 400;
-    else if (request_body_is_over(request, request->content_length))
-        request->error_status = 413;
+        return 400;
+    return request_body_is_over(request, request->content_length) ? 413 : 0;
+}
+
+void request_open(struct request *request, const struct route_table *table)
+{
+    request->error_status = open_request(request, table);
 }
 
 bool request_body_is_over(const struct request *request, int64_t body_bytes)
