@@ -34,6 +34,8 @@ struct child {
 struct master {
     const struct config *config;
     struct sockets *sockets;
+    struct scoreboard *scoreboard;
+    struct inbox *inboxes;
     struct child *children;
     int count;
     bool announced; /* every worker was ready once */
@@ -51,7 +53,13 @@ static _Noreturn void become_worker(struct master *master, int number, int chann
     for (int i = 0; i < master->count; i++)
         if (master->children[i].channel >= 0)
             close(master->children[i].channel);
-    worker_main(&master->config->settings, master->sockets->listeners, master->sockets->count, number, channel);
+    worker_main(&(struct worker_start){.settings = &master->config->settings,
+                                       .number = number,
+                                       .channel = channel,
+                                       .listeners = master->sockets->listeners,
+                                       .listener_count = master->sockets->count,
+                                       .scoreboard = master->scoreboard,
+                                       .inboxes = master->inboxes});
 }
 
 static void fork_worker(struct master *master, int number)
@@ -150,6 +158,7 @@ static void reap(struct master *master)
             close(child->channel);
             child->channel = -1;
             child->pid = 0;
+            scoreboard_clear(master->scoreboard, i);
             tell(master, i, SUPERVISE_EXITED);
         }
     }
@@ -256,13 +265,38 @@ static void wait_and_hear(struct master *master, int signal_fd, struct pollfd *w
     fire_due(master);
 }
 
+/* What the workers share. Returns 0, −1 with errno. */
+static int make_shared(struct master *master)
+{
+    master->scoreboard = scoreboard_new(master->count);
+    master->inboxes = calloc((size_t)master->count, sizeof *master->inboxes);
+    if (master->scoreboard == NULL || master->inboxes == NULL)
+        return -1;
+    for (int i = 0; i < master->count; i++)
+        if (inbox_init(&master->inboxes[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static void free_shared(struct master *master)
+{
+    for (int i = 0; i < master->count; i++)
+        inbox_fini(&master->inboxes[i]);
+    free(master->inboxes);
+    scoreboard_free(master->scoreboard);
+}
+
 int master_run(const struct config *config, struct sockets *sockets)
 {
     struct master master = {.config = config, .sockets = sockets, .count = config->settings.workers};
     int signal_fd = signals_open(signals);
     struct pollfd *watched = calloc((size_t)master.count + 1, sizeof *watched);
     master.children = calloc((size_t)master.count, sizeof *master.children);
-    CHECK(signal_fd >= 0 && watched != NULL && master.children != NULL);
+    if (signal_fd < 0 || watched == NULL || master.children == NULL || make_shared(&master) < 0) {
+        fprintf(stderr, "millrace: cannot start: %s\n", strerror(errno));
+        sockets_close(sockets);
+        return MASTER_EXIT_CANNOT_START;
+    }
     for (int i = 0; i < master.count; i++)
         master.children[i].channel = -1;
     log_info("master", "millrace %s starts", MR_VERSION);
@@ -275,6 +309,7 @@ int master_run(const struct config *config, struct sockets *sockets)
     sockets_close(sockets);
     pid_file_remove(config->pid_file);
     log_info("master", "stopped");
+    free_shared(&master);
     free(master.children);
     free(watched);
     return master.failed ? MASTER_EXIT_CANNOT_START : MASTER_EXIT_STOPPED;
@@ -290,9 +325,17 @@ _Noreturn void master_debug(const struct config *config, struct sockets *sockets
     settings.debug = true;
     settings.workers = settings.lanes = settings.threads = 1;
     int signal_fd = signals_open(ends); /* each byte on it is word to drain, like a master's */
-    CHECK(signal_fd >= 0);
+    static struct inbox inbox;
+    struct scoreboard *scoreboard = scoreboard_new(1);
+    CHECK(signal_fd >= 0 && scoreboard != NULL && inbox_init(&inbox) == 0);
     sockets_log(sockets, config->socket_rules.backlog);
     if (pid_file_write(config->pid_file) < 0)
         log_error("master", "cannot write pid_file %s: %s", config->pid_file, strerror(errno));
-    worker_main(&settings, sockets->listeners, sockets->count, 1, signal_fd);
+    worker_main(&(struct worker_start){.settings = &settings,
+                                       .number = 1,
+                                       .channel = signal_fd,
+                                       .listeners = sockets->listeners,
+                                       .listener_count = sockets->count,
+                                       .scoreboard = scoreboard,
+                                       .inboxes = &inbox});
 }

@@ -32,7 +32,7 @@ struct connection *connection_new(struct lane *lane, int fd)
     connection->fd = fd;
     list_init(&connection->timer);
     list_init(&connection->ready);
-    atomic_fetch_add_explicit(&lane->worker->connections, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&lane->worker->slot->connections, 1, memory_order_relaxed);
     return connection;
 }
 

@@ -240,8 +240,8 @@ static bool handle_events(struct lane *lane)
         const struct epoll_event *event = &lane->events[lane->event_next++];
         if (event->data.ptr == &lane->mailbox)
             collect_mail(lane);
-        else if (listen_is_listener(lane, event->data.ptr))
-            listen_accept(lane, event->data.ptr);
+        else if (listen_is_source(lane, event->data.ptr))
+            listen_take(lane, event->data.ptr);
         else if (!connection_on_event(event->data.ptr, event->events))
             return false;
     }
@@ -274,8 +274,7 @@ static void free_buried(struct lane *lane)
 static void drain(struct lane *lane)
 {
     struct connection *connection;
-    if (lane->listening)
-        listen_end(lane);
+    listen_end(lane);
     while ((connection = first_timed(&lane->timers[LANE_TIMER_IDLE])) != NULL)
         connection_close_idle(connection);
     if (worker_is_empty(lane->worker)) {

@@ -1,6 +1,7 @@
 /*
  * listen.c: accepting. The listeners are shared by all lanes of all workers; EPOLLEXCLUSIVE wakes few of them for one
- * connection, and the lane that accepts gives each to the next lane in turn.
+ * connection. Whoever is fast would get nearly all: so a worker with clearly more connections than another hands what it
+ * has accepted to that one's inbox, and within a worker each connection goes to the next lane in turn.
  */
 #include "serve/listen.h"
 
@@ -20,14 +21,25 @@
 #define ACCEPTS_A_TURN 16
 #define PAUSE_US       (100 * CLOCK_MS)
 
+static const struct inbox *own_inbox(const struct lane *lane)
+{
+    return &lane->worker->inboxes[lane->worker->number - 1];
+}
+
+static int add(struct lane *lane, int fd, const void *source)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = (void *)(uintptr_t)source};
+    return epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
 int listen_begin(struct lane *lane)
 {
     struct worker *worker = lane->worker;
-    for (int i = 0; i < worker->listener_count; i++) {
-        struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = &worker->listeners[i]};
-        if (epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, worker->listeners[i].fd, &event) < 0)
+    for (int i = 0; i < worker->listener_count; i++)
+        if (add(lane, worker->listeners[i].fd, &worker->listeners[i]) < 0)
             return -1;
-    }
+    if (add(lane, own_inbox(lane)->receive_fd, own_inbox(lane)) < 0)
+        return -1;
     lane->listening = true;
     atomic_fetch_add(&worker->listening_lanes, 1);
     return 0;
@@ -37,14 +49,8 @@ static void unregister(struct lane *lane)
 {
     for (int i = 0; i < lane->worker->listener_count; i++)
         epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, lane->worker->listeners[i].fd, NULL);
+    epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, own_inbox(lane)->receive_fd, NULL);
     lane->listening = false;
-}
-
-void listen_end(struct lane *lane)
-{
-    unregister(lane);
-    lane->listen_again_us = 0;
-    worker_lane_stopped_listening(lane->worker);
 }
 
 /* Out of descriptors or memory: a listener that stays readable would spin. */
@@ -52,8 +58,9 @@ static void pause_accepting(struct lane *lane, int error)
 {
     log_error("listen", "accepting pauses: %s (raise the limit of open files, or lower nginx's keepalive)",
               strerror(error));
-    unregister(lane);
-    atomic_fetch_sub(&lane->worker->listening_lanes, 1);
+    if (lane->listening)
+        atomic_fetch_sub(&lane->worker->listening_lanes, 1);
+    unregister(lane); /* also what a failed listen_begin has registered */
     lane->listen_again_us = lane->now_us + PAUSE_US;
 }
 
@@ -64,12 +71,7 @@ void listen_resume(struct lane *lane)
         pause_accepting(lane, errno);
 }
 
-bool listen_is_listener(const struct lane *lane, const void *pointer)
-{
-    const struct listener *first = lane->worker->listeners;
-    return (const struct listener *)pointer >= first &&
-           (const struct listener *)pointer < first + lane->worker->listener_count;
-}
+/* -- where a connection goes --------------------------------------------------------------------------------------- */
 
 static struct lane *choose_lane(struct lane *lane)
 {
@@ -80,11 +82,8 @@ static struct lane *choose_lane(struct lane *lane)
     return &worker->lanes[turn % (unsigned)worker->settings->lanes];
 }
 
-static void take_in(struct lane *lane, struct listener *listener, int fd)
+static void take_in(struct lane *lane, int fd)
 {
-    int yes = 1;
-    if (!address_is_local(&listener->address))
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     struct lane *chosen = choose_lane(lane);
     struct connection *connection = connection_new(chosen, fd);
     if (connection == NULL) {
@@ -97,16 +96,83 @@ static void take_in(struct lane *lane, struct listener *listener, int fd)
     }
 }
 
-void listen_accept(struct lane *lane, struct listener *listener)
+/* Returns true when another worker has the connection now. */
+static bool hand_over(struct lane *lane, int fd)
+{
+    struct worker *worker = lane->worker;
+    int self = worker->number - 1, chosen = scoreboard_choose(worker->scoreboard, self);
+    if (chosen == self)
+        return false;
+    scoreboard_sent(worker->scoreboard, chosen);
+    if (inbox_send(&worker->inboxes[chosen], fd) < 0) {
+        scoreboard_received(worker->scoreboard, chosen);
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
+/* -- what waits ----------------------------------------------------------------------------------------------------- */
+
+static void on_failure(struct lane *lane, int error)
+{
+    if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)
+        pause_accepting(lane, error);
+}
+
+static void accept_some(struct lane *lane, const struct listener *listener)
 {
     for (int i = 0; i < ACCEPTS_A_TURN && lane->listening; i++) {
+        int yes = 1;
         int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            take_in(lane, listener, fd);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(lane, errno);
-        } else if (errno != ECONNABORTED && errno != EINTR) {
-            return; /* EAGAIN: another lane was faster */
+        if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
+            continue;
+        if (fd < 0) {
+            on_failure(lane, errno); /* EAGAIN: another lane was faster */
+            return;
         }
+        if (!address_is_local(&listener->address))
+            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        if (!hand_over(lane, fd))
+            take_in(lane, fd);
     }
+}
+
+static void receive_some(struct lane *lane)
+{
+    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+        int fd = inbox_receive(own_inbox(lane));
+        if (fd < 0) {
+            on_failure(lane, errno);
+            return;
+        }
+        take_in(lane, fd);
+        scoreboard_received(lane->worker->scoreboard, lane->worker->number - 1);
+    }
+}
+
+bool listen_is_source(const struct lane *lane, const void *pointer)
+{
+    const struct listener *first = lane->worker->listeners;
+    return pointer == own_inbox(lane) || ((const struct listener *)pointer >= first &&
+                                          (const struct listener *)pointer < first + lane->worker->listener_count);
+}
+
+void listen_take(struct lane *lane, void *source)
+{
+    if (source == own_inbox(lane))
+        receive_some(lane);
+    else
+        accept_some(lane, source);
+}
+
+/* What was handed over before the others knew that this worker leaves is still served. */
+void listen_end(struct lane *lane)
+{
+    receive_some(lane);
+    if (lane->listening) {
+        unregister(lane);
+        worker_lane_stopped_listening(lane->worker);
+    }
+    lane->listen_again_us = 0;
 }

@@ -1,5 +1,5 @@
 /*
- * listen.h: accepts connections and hands them round the worker's lanes. On a lane's runner.
+ * listen.h: accepts connections and hands them round the workers and their lanes. On a lane's runner.
  */
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H
@@ -7,16 +7,16 @@
 #include <stdbool.h>
 
 struct lane;
-struct listener;
 
-/* Registers the worker's listeners with the lane. Returns 0, −1 with errno. */
+/* Registers the worker's listeners and its inbox with the lane. Returns 0, −1 with errno. */
 int listen_begin(struct lane *lane) __attribute__((warn_unused_result));
 void listen_end(struct lane *lane);
 
 /* Accepting was paused for want of descriptors; its time has come. */
 void listen_resume(struct lane *lane);
 
-bool listen_is_listener(const struct lane *lane, const void *pointer);
-void listen_accept(struct lane *lane, struct listener *listener);
+/* An event's pointer: one of the worker's listeners, or its inbox? Takes in what waits there. */
+bool listen_is_source(const struct lane *lane, const void *pointer);
+void listen_take(struct lane *lane, void *source);
 
 #endif

@@ -48,12 +48,12 @@ static void wake_lanes(struct worker *worker)
 
 bool worker_is_empty(struct worker *worker)
 {
-    return atomic_load(&worker->listening_lanes) == 0 && atomic_load(&worker->connections) == 0;
+    return atomic_load(&worker->listening_lanes) == 0 && atomic_load(&worker->slot->connections) == 0;
 }
 
 void worker_connection_closed(struct worker *worker)
 {
-    if (atomic_fetch_sub(&worker->connections, 1) == 1 && atomic_load(&worker->draining))
+    if (atomic_fetch_sub(&worker->slot->connections, 1) == 1 && atomic_load(&worker->draining))
         wake_lanes(worker);
 }
 
@@ -140,6 +140,7 @@ static void start_lanes(struct worker *worker)
 
 static void begin_draining(struct worker *worker)
 {
+    atomic_store(&worker->slot->serving, false); /* nobody hands connections to this worker any more */
     atomic_store(&worker->draining, true);
     wake_lanes(worker);
 }
@@ -198,16 +199,19 @@ static void stop_all(struct worker *worker)
     close(worker->ended_fd);
 }
 
-_Noreturn void worker_main(const struct settings *settings, struct listener *listeners, int listener_count, int number,
-                           int channel)
+_Noreturn void worker_main(const struct worker_start *start)
 {
     /* A write to a closed socket is an error like others, whoever makes it. */
     static const int disregarded[] = {SIGPIPE, 0};
     static struct worker worker;
+    const struct settings *settings = start->settings;
     worker.settings = settings;
-    worker.number = number;
-    worker.listeners = listeners;
-    worker.listener_count = listener_count;
+    worker.number = start->number;
+    worker.listeners = start->listeners;
+    worker.listener_count = start->listener_count;
+    worker.scoreboard = start->scoreboard;
+    worker.slot = &start->scoreboard->slots[start->number - 1];
+    worker.inboxes = start->inboxes;
     signals_disregard(disregarded);
     redirect_output();
     if (account_become(&settings->account) < 0)
@@ -218,13 +222,14 @@ _Noreturn void worker_main(const struct settings *settings, struct listener *lis
     serving_process = getpid();
     atexit(report_exit_by_handler);
     start_lanes(&worker);
-    log_info("worker", "worker %d is ready: %d lanes, %d threads, %zu routes", number, settings->lanes,
+    atomic_store(&worker.slot->serving, true);
+    log_info("worker", "worker %d is ready: %d lanes, %d threads, %zu routes", worker.number, settings->lanes,
              settings->threads, settings->route_count);
     char ready = WORKER_READY;
-    if (!settings->debug && write(channel, &ready, 1) != 1)
+    if (!settings->debug && write(start->channel, &ready, 1) != 1)
         _exit(WORKER_EXIT_DONE); /* the master has gone already */
-    wait_for_end(&worker, channel);
+    wait_for_end(&worker, start->channel);
     stop_all(&worker);
-    log_info("worker", "worker %d has left", number);
+    log_info("worker", "worker %d has left", worker.number);
     exit(WORKER_EXIT_DONE);
 }

@@ -8,17 +8,33 @@
 #include <stdbool.h>
 
 #include "base/listener.h"
+#include "serve/inbox.h"
 #include "serve/lane.h"
 #include "serve/pool.h"
 #include "serve/route.h"
+#include "serve/scoreboard.h"
 #include "serve/settings.h"
 #include "serve/watchdog.h"
+
+/* What a worker gets from the master, all of it for its whole life. */
+struct worker_start {
+    const struct settings *settings;
+    int number; /* from 1 */
+    int channel; /* to and from the master; with settings->debug it delivers signals instead */
+    struct listener *listeners;
+    int listener_count;
+    struct scoreboard *scoreboard;
+    const struct inbox *inboxes; /* one a worker */
+};
 
 struct worker {
     const struct settings *settings;
     int number;
     struct listener *listeners;
     int listener_count;
+    struct scoreboard *scoreboard;
+    struct scoreboard_slot *slot; /* this worker's */
+    const struct inbox *inboxes;
     unsigned max_connections, max_requests; /* what GET_VALUES tells, over all workers */
     struct route_table routes;
     struct lane *lanes;
@@ -27,7 +43,6 @@ struct worker {
     int ended_fd;                 /* eventfd: every lane has ended */
     _Atomic bool draining;
     _Atomic unsigned next_lane;
-    _Atomic int connections;      /* accepted and not closed */
     _Atomic int listening_lanes;
     _Atomic int running_lanes;
 };
@@ -40,10 +55,8 @@ enum worker_message {
 
 enum worker_exit { WORKER_EXIT_DONE = 0, WORKER_EXIT_CANNOT_START = 1, WORKER_EXIT_BY_HANDLER = 70 };
 
-/* The life of a worker process, from just after the fork; never returns. `channel` polls readable when the master
- * speaks. With `settings->debug` the channel delivers signals instead: see control/master.c. */
-_Noreturn void worker_main(const struct settings *settings, struct listener *listeners, int listener_count, int number,
-                           int channel);
+/* The life of a worker process, from just after the fork; never returns. */
+_Noreturn void worker_main(const struct worker_start *start);
 
 /* -- for lanes -------------------------------------------------------------------------------------------------------- */
 

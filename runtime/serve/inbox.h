@@ -1,0 +1,24 @@
+/*
+ * inbox.h: how one worker hands a connection to another: each worker has a socket on which descriptors arrive. The
+ * master makes them and keeps them, so what was sent to a worker that ends is there for the one that replaces it.
+ */
+#ifndef SERVE_INBOX_H
+#define SERVE_INBOX_H
+
+struct inbox {
+    int receive_fd; /* for the worker it belongs to */
+    int send_fd;    /* for all others */
+};
+
+/* Returns 0, −1 with errno. */
+int inbox_init(struct inbox *inbox) __attribute__((warn_unused_result));
+void inbox_fini(struct inbox *inbox);
+
+/* Sends a copy of the descriptor; the caller closes its own. Never blocks. Returns 0, −1 with errno when the inbox is
+ * full. */
+int inbox_send(const struct inbox *inbox, int fd) __attribute__((warn_unused_result));
+
+/* Returns the next descriptor, close-on-exec, owned by the caller; −1 with errno (EAGAIN: none). */
+int inbox_receive(const struct inbox *inbox) __attribute__((warn_unused_result));
+
+#endif
