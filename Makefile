@@ -38,11 +38,18 @@ $(BUILD)/millrace: $(RUNTIME_OBJECTS)
 APP_NAMES := $(patsubst apps/%.c,%,$(wildcard apps/*.c))
 APPS := $(APP_NAMES:%=$(BUILD)/apps/%.so)
 
-$(BUILD)/apps/%.so: apps/%.c
+# An application of several files: the others are in apps/NAME/.
+$(BUILD)/obj/apps/%.o: apps/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(DEPEND) $(APP_CFLAGS) -fPIC -shared -Iruntime $< -o $@ $(APP_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(DEPEND) $(APP_CFLAGS) -fPIC -fvisibility=hidden -Iruntime -c $< -o $@
 
-$(BUILD)/apps/database.so: APP_CFLAGS = -I$(shell pg_config --includedir)
+$(BUILD)/apps/%.so: $(BUILD)/obj/apps/%.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -shared $^ -o $@ $(APP_LIBS)
+
+$(BUILD)/apps/fortune.so: $(BUILD)/obj/apps/fortune/index.o $(BUILD)/obj/apps/fortune/collection.o
+
+$(BUILD)/obj/apps/database.o: APP_CFLAGS = -I$(shell pg_config --includedir)
 $(BUILD)/apps/database.so: APP_LIBS = -lpq
 
 # -- tests ----------------------------------------------------------------------------------------------------------
@@ -69,6 +76,7 @@ $(BUILD)/tests/apps/%.so: tests/apps/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(DEPEND) -fPIC -shared -Iruntime $< -o $@
 
+$(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
 .PRECIOUS: $(BUILD)/obj/%.o
 
 .PHONY: all check-build

@@ -85,6 +85,15 @@ static int open_log(const struct config *config)
     return -1;
 }
 
+/* Whoever starts the server and waits for its pid file says where, whatever the configuration says. */
+static void take_environment(struct config *config)
+{
+    const char *pid_file = getenv("MILLRACE_PID_FILE");
+    if (pid_file != NULL && pid_file[0] != '\0')
+        config->pid_file = pid_file;
+    unsetenv("MILLRACE_PID_FILE"); /* not for what handlers execute; the text itself stays */
+}
+
 int main(int argc, char **argv)
 {
     struct command command = read_command(argc, argv);
@@ -93,6 +102,7 @@ int main(int argc, char **argv)
     sockets_close_strangers();
     if (config_read(&config, command.configuration) < 0)
         return MASTER_EXIT_CANNOT_START;
+    take_environment(&config);
     if (verify_applications(&config.settings) < 0)
         return MASTER_EXIT_CANNOT_START;
     if (command.check_only) {

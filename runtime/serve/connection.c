@@ -64,7 +64,11 @@ static void close_now(struct connection *connection)
     if (connection->request != NULL)
         lane_spare_request(lane, connection->request);
     connection->request = NULL;
-    close(connection->fd); /* leaves the epoll set with its last descriptor */
+    /* Closing alone takes a socket neither out of the epoll set nor from the peer while another descriptor for it is open:
+     * the accepting worker's, or that of a child which a handler has just forked. */
+    epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
+    shutdown(connection->fd, SHUT_RDWR);
+    close(connection->fd);
     connection->fd = -1;
     lane_bury(lane, connection);
     worker_connection_closed(lane->worker);
