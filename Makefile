@@ -77,10 +77,100 @@ $(BUILD)/tests/apps/%.so: tests/apps/%.c
 	$(Q)$(CC) $(CFLAGS) $(DEPEND) -fPIC -shared -Iruntime $< -o $@
 
 $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
+
 .PRECIOUS: $(BUILD)/obj/%.o
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS)
 check-build: all $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS)
+
+# -- what users call -------------------------------------------------------------------------------------------------
+export BUILD PACKAGES
+.PHONY: help run test up down app bench-quick bench asan tsan install uninstall format tidy clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+# Packages come first, so the rest is a second make: it may need what they bring.
+run: ## install packages, build, start the whole stack, check every route, stay in the foreground
+	@runtime/packages run
+	@+$(MAKE) --no-print-directory all
+	@exec runtime/stack run
+
+test: ## install packages, build, run every test
+	@runtime/packages test
+	@+$(MAKE) --no-print-directory check-build
+	@exec tests/run
+
+up: ## start the stack in the background; returns when every route answers
+	@runtime/packages run
+	@+$(MAKE) --no-print-directory all
+	@exec runtime/stack up
+
+down: ## stop the stack
+	@exec runtime/stack down
+
+app: ## NAME=visitors: make a new application with its route and test
+	@exec apps/template/new $(NAME)
+
+bench-quick bench: ## not yet: the measurement suite
+	@echo "make $@: not yet: millbench comes with a later version" >&2; exit 2
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@runtime/packages test
+	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined check-build
+	@BUILD=$(BUILD)/asan exec tests/run
+
+tsan: ## the tests under ThreadSanitizer
+	@runtime/packages test
+	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread check-build
+	@BUILD=$(BUILD)/tsan exec tests/run
+
+format: ## clang-format every source
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+
+tidy: ## clang-tidy, cppcheck and shellcheck
+	clang-tidy --quiet $(RUNTIME_SOURCES) $(wildcard apps/*.c apps/*/*.c) -- -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='""' \
+	    -Iruntime -I$(shell pg_config --includedir)
+	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
+	shellcheck -x runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front apps/template/new tests/run
+
+compile_commands.json: Makefile ## for editors: needs bear
+	+bear -- $(MAKE) --no-print-directory -B check-build
+
+clean: ## remove what was built (not the stacks' state)
+	rm -rf $(BUILD)/obj $(BUILD)/apps $(BUILD)/tests $(BUILD)/asan $(BUILD)/tsan $(BUILD)/millrace $(BUILD)/millrace.conf
+
+# -- installation ----------------------------------------------------------------------------------------------------
+D = $(DESTDIR)$(PREFIX)
+
+$(BUILD)/sample: runtime/sample.c $(BUILD)/obj/runtime/control/option.o
+	$(Q)$(CC) $(CFLAGS) -Iruntime $^ -o $@
+
+$(BUILD)/millrace.conf: $(BUILD)/sample
+	$(Q)$< >$@
+
+$(BUILD)/millrace.pc: Makefile
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'appsdir=$${prefix}/lib/millrace/apps' '' 'Name: millrace' \
+	    'Description: application server for web applications written in C' 'Version: $(VERSION)' \
+	    'Cflags: -I$${prefix}/include' >$@
+
+install: all $(BUILD)/millrace.conf $(BUILD)/millrace.pc ## install below PREFIX (/usr/local); honours DESTDIR
+	install -d $(D)/sbin $(D)/include $(D)/lib/millrace/apps $(D)/lib/pkgconfig $(D)/share/man/man5 $(D)/share/man/man8 \
+	    $(D)/share/doc/millrace/nginx
+	install -m 755 $(BUILD)/millrace $(D)/sbin/millrace
+	install -m 644 runtime/millrace.h $(D)/include/millrace.h
+	install -m 644 $(APPS) $(D)/lib/millrace/apps/
+	install -m 644 $(BUILD)/millrace.pc $(D)/lib/pkgconfig/millrace.pc
+	install -m 644 runtime/man/millrace.8 $(D)/share/man/man8/
+	install -m 644 runtime/man/millrace.conf.5 $(D)/share/man/man5/
+	install -m 644 $(BUILD)/millrace.conf $(D)/share/doc/millrace/millrace.conf.sample
+	install -m 644 nginx-conf/production.conf nginx-conf/millrace.params nginx-conf/millrace.fastcgi $(D)/share/doc/millrace/nginx/
+	install -m 644 README.md LICENSE CHANGES.md $(D)/share/doc/millrace/
+
+uninstall: ## remove what install wrote
+	rm -f $(D)/sbin/millrace $(D)/include/millrace.h $(D)/lib/pkgconfig/millrace.pc $(D)/share/man/man8/millrace.8 \
+	    $(D)/share/man/man5/millrace.conf.5
+	rm -rf $(D)/lib/millrace $(D)/share/doc/millrace
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

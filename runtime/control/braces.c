@@ -3,6 +3,8 @@
  */
 #include "control/braces.h"
 
+#include <stdbool.h>
+
 enum { PLAIN, SLASH, LINE_COMMENT, COMMENT, COMMENT_STAR, DOUBLE, DOUBLE_ESCAPE, SINGLE, SINGLE_ESCAPE };
 
 static void plain(struct braces *braces, char byte)
@@ -75,11 +77,21 @@ static void step(struct braces *braces, char byte)
     }
 }
 
-void braces_feed(struct braces *braces, const char *text, size_t length)
+static bool in_comment(int state)
+{
+    return state == LINE_COMMENT || state == COMMENT || state == COMMENT_STAR;
+}
+
+void braces_feed(struct braces *braces, char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
+        int before = braces->state;
         step(braces, text[i]);
         braces->line += text[i] == '\n';
+        if (before == SLASH && in_comment(braces->state) && i > 0)
+            text[i - 1] = ' ';
+        if ((in_comment(before) || in_comment(braces->state)) && text[i] != '\n')
+            text[i] = ' ';
     }
 }
 

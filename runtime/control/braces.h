@@ -1,5 +1,6 @@
 /*
- * braces.h: whether every brace, string and comment of a configuration is closed. Pure.
+ * braces.h: whether every brace, string and comment of a configuration is closed, and the text without its comments.
+ * Pure.
  * Source: libconfuse's lexical rules: # and // to the end of the line, C comments, "..." and '...' with \ escapes.
  */
 #ifndef CONTROL_BRACES_H
@@ -18,7 +19,8 @@ struct braces { /* zeroed at the start */
     int begun; /* line of the string or comment at hand */
 };
 
-void braces_feed(struct braces *braces, const char *text, size_t length);
+/* Overwrites comments with blanks; line ends stay. */
+void braces_feed(struct braces *braces, char *text, size_t length);
 
 /* Returns NULL, or what is not closed (static text); `open_line` says where it begins. */
 const char *braces_end(struct braces *braces);

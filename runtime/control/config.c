@@ -18,10 +18,13 @@
 #include "control/braces.h"
 #include "control/option.h"
 
+#define CONFIG_BYTES_MAX ((size_t)4 << 20)
+
 /* What one reading needs beyond libconfuse's own state, which has no place for it. */
 static struct {
+    const char *path;
     int faults;
-    bool explained; /* libconfuse has given its reason: its return value needs no further words */
+    int line; /* of the last `file` in an app block; libconfuse itself only keeps where a block ends */
 } reading;
 
 static void fault(const char *path, int line, const char *format, ...) __attribute__((__format__(__printf__, 3, 4)));
@@ -49,16 +52,15 @@ static void on_error(cfg_t *section, const char *format, va_list arguments)
     char text[512];
     if ((section->flags & CFGF_KEYSTRVAL) && strncmp(format, "no such option", strlen("no such option")) == 0)
         return;
-    if (reading.explained)
+    if (reading.faults > 0)
         return;
-    reading.explained = true;
     vsnprintf(text, sizeof text, format, arguments);
     const char *advice = "";
     if (strstr(text, "no such option") != NULL)
         advice = " (see millrace -h for the options)";
     else if (strstr(text, "duplicate title") != NULL)
         advice = ": two applications on one route";
-    fault(section->filename, section->line, "%s%s", text, advice);
+    fault(reading.path, section->line, "%s%s", text, advice);
 }
 
 /* Returns 0, −1: libconfuse then stops. Numbers are kept as int64 in a pointer value, for long is enough on this kind
@@ -87,6 +89,24 @@ static int on_address(cfg_t *section, cfg_opt_t *given)
         return 0;
     cfg_error(section, "%s: \"%s\": %s", given->name, text, why);
     return -1;
+}
+
+/* Leaves the line of `file` in place of the block's. */
+static int on_file(cfg_t *section, cfg_opt_t *given)
+{
+    (void)given;
+    reading.line = section->line;
+    return 0;
+}
+
+static int on_app(cfg_t *parser, cfg_opt_t *given)
+{
+    (void)parser;
+    cfg_t *section = cfg_opt_getnsec(given, cfg_opt_size(given) - 1);
+    if (reading.line > 0)
+        section->line = reading.line;
+    reading.line = 0;
+    return 0;
 }
 
 static int on_user(cfg_t *section, cfg_opt_t *given)
@@ -161,6 +181,8 @@ static cfg_t *make_parser(void)
     free(app_options);
     cfg_set_error_function(parser, on_error);
     cfg_set_validate_func(parser, "fastcgi", on_address);
+    cfg_set_validate_func(parser, "app", on_app);
+    cfg_set_validate_func(parser, "app|file", on_file);
     cfg_set_validate_func(parser, "user", on_user);
     cfg_set_validate_func(parser, "socket_owner", on_user);
     cfg_set_validate_func(parser, "group", on_group);
@@ -301,41 +323,58 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
 
 /* -- reading ----------------------------------------------------------------------------------------------------------- */
 
-/* libconfuse takes the end of the file for a missing brace: look first. */
-static void check_braces(const char *path)
+/* Returns the file's text, to be freed by the caller; NULL after a fault. */
+static char *read_text(const char *path)
 {
-    struct braces braces = {0};
-    char block[4096];
-    size_t got;
-    FILE *file = fopen(path, "re");
     struct stat status;
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t length = 0;
     if (file == NULL || fstat(fileno(file), &status) < 0 || S_ISDIR(status.st_mode)) {
         fault(path, 0, "cannot read the configuration: %s", strerror(file == NULL ? errno : EISDIR));
-    } else {
-        while ((got = fread(block, 1, sizeof block, file)) > 0)
-            braces_feed(&braces, block, got);
-        if (ferror(file))
-            fault(path, 0, "cannot read the configuration: %s", strerror(errno));
-        const char *why = braces_end(&braces);
-        if (why != NULL)
-            fault(path, braces.open_line, "%s", why);
+    } else if ((text = malloc(CONFIG_BYTES_MAX + 1)) != NULL) {
+        length = fread(text, 1, CONFIG_BYTES_MAX, file);
+        text[length] = '\0';
+        if (ferror(file) || !feof(file))
+            fault(path, 0, "cannot read the configuration: %s", ferror(file) ? strerror(errno) : "it is over 4 MiB");
+        else if (strlen(text) != length)
+            fault(path, 0, "cannot read the configuration: it holds a NUL byte");
     }
     if (file != NULL)
         fclose(file);
+    if (reading.faults == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* libconfuse 3.3 takes the end of the file for a missing brace, and counts lines wrongly behind comments: so the braces are
+ * looked at here, and it gets the text without comments. */
+static void parse(cfg_t *parsed, const char *path, char *text)
+{
+    struct braces braces = {0};
+    braces_feed(&braces, text, strlen(text));
+    const char *why = braces_end(&braces);
+    if (why != NULL) {
+        fault(path, braces.open_line, "%s", why);
+        return;
+    }
+    if (cfg_parse_buf(parsed, text) != CFG_SUCCESS && reading.faults == 0)
+        fault(path, 0, "cannot read the configuration: it is malformed");
 }
 
 int config_read(struct config *config, const char *path)
 {
     memset(config, 0, sizeof *config);
     memset(&reading, 0, sizeof reading);
-    check_braces(path);
-    if (reading.faults > 0)
+    reading.path = path;
+    char *text = read_text(path);
+    if (text == NULL)
         return -1;
     cfg_t *parsed = make_parser();
     config->parsed = parsed;
-    int result = cfg_parse(parsed, path);
-    if (result != CFG_SUCCESS && !reading.explained)
-        fault(path, 0, "cannot read the configuration: %s", result == CFG_FILE_ERROR ? strerror(errno) : "it is malformed");
+    parse(parsed, path, text);
+    free(text);
     if (reading.faults == 0)
         take_settings(config, parsed, path);
     return reading.faults == 0 ? 0 : -1;

@@ -21,8 +21,6 @@
 #include "serve/tally.h"
 #include "serve/worker.h"
 
-#define LINGER_US (1 * CLOCK_SECOND)
-
 struct connection *connection_new(struct lane *lane, int fd)
 {
     struct connection *connection = calloc(1, sizeof *connection);

@@ -18,11 +18,25 @@
 #include "serve/worker.h"
 
 #define SPARE_REQUESTS 32
-#define LINGER_US      (1 * CLOCK_SECOND)
+#define LINGER_US      CLOCK_SECOND
 
 /* Which call this thread is in, so that it can give its lane away by itself. */
 static __thread struct lane *current_lane;
 static __thread uint64_t current_call;
+
+static struct connection *first_timed(struct list *list)
+{
+    return list_is_empty(list) ? NULL : LIST_ELEMENT(list->next, struct connection, timer);
+}
+
+static void free_buried(struct lane *lane)
+{
+    struct connection *connection;
+    while ((connection = first_timed(&lane->buried)) != NULL) {
+        list_remove(&connection->timer);
+        connection_free(connection);
+    }
+}
 
 int lane_init(struct lane *lane, struct worker *worker, int number)
 {
@@ -47,6 +61,7 @@ int lane_init(struct lane *lane, struct worker *worker, int number)
 
 void lane_fini(struct lane *lane)
 {
+    free_buried(lane);
     while (lane->spare != NULL) {
         struct request *request = lane->spare;
         lane->spare = request->next_spare;
@@ -199,11 +214,6 @@ static struct connection *first_ready(struct list *list)
     return list_is_empty(list) ? NULL : LIST_ELEMENT(list->next, struct connection, ready);
 }
 
-static struct connection *first_timed(struct list *list)
-{
-    return list_is_empty(list) ? NULL : LIST_ELEMENT(list->next, struct connection, timer);
-}
-
 static void collect_mail(struct lane *lane)
 {
     struct mail *mail = mailbox_collect(&lane->mailbox);
@@ -259,15 +269,6 @@ static void expire_timers(struct lane *lane)
     }
     if (lane->listen_again_us != 0 && lane->listen_again_us <= lane->now_us)
         listen_resume(lane);
-}
-
-static void free_buried(struct lane *lane)
-{
-    struct connection *connection;
-    while ((connection = first_timed(&lane->buried)) != NULL) {
-        list_remove(&connection->timer);
-        connection_free(connection);
-    }
 }
 
 /* A draining lane stops accepting, closes what is idle, and ends when no lane has a connection left. */

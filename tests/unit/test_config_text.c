@@ -37,13 +37,30 @@ static void braces(void)
         const struct braces_case *test = &braces_cases[i];
         for (size_t split = 0; split <= strlen(test->text); split++) {
             struct braces state = {0};
-            braces_feed(&state, test->text, split);
-            braces_feed(&state, test->text + split, strlen(test->text) - split);
+            char text[128];
+            strcpy(text, test->text);
+            braces_feed(&state, text, split);
+            braces_feed(&state, text + split, strlen(text) - split);
             const char *why = braces_end(&state);
             CU_ASSERT_EQUAL(why != NULL, test->open_line != 0);
             if (why != NULL)
                 CU_ASSERT_EQUAL(state.open_line, test->open_line);
         }
+    }
+}
+
+static void comments(void)
+{
+    static const char *const cases[][2] = {
+        {"a # b\nc", "a    \nc"},       {"a // b\nc", "a     \nc"}, {"a /* b\nc */ d", "a     \n     d"},
+        {"\"# /* //\"", "\"# /* //\""}, {"'#' #", "'#'  "},          {"a/b", "a/b"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct braces state = {0};
+        char text[128];
+        strcpy(text, cases[i][0]);
+        braces_feed(&state, text, strlen(text));
+        CU_ASSERT_STRING_EQUAL(text, cases[i][1]);
     }
 }
 
@@ -122,6 +139,7 @@ int main(int argc, char **argv)
 {
     static const struct suite_case cases[] = {
         {"braces, texts and comments", braces},
+        {"comments become blanks", comments},
         {"numbers of options", numbers},
         {"defaults of options", defaults},
         {"addresses", addresses},

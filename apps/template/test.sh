@@ -1,0 +1,16 @@
+#!/bin/bash
+# The application @NAME@ through nginx.
+# Cases are called by their names, which shellcheck does not follow.
+# shellcheck disable=SC2317 source=tests/flow/cases.sh
+source "$(dirname "$0")/cases.sh"
+stack_up
+
+case_counts_visitors() {
+    check_match 'You are visitor [0-9]+' "$(fetch /@NAME@)"
+}
+
+case_escapes_the_query() {
+    check_match '&lt;b&gt;' "$(fetch '/@NAME@?<b>')"
+}
+
+cases_run "$@"

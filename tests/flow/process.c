@@ -1,0 +1,145 @@
+/* process.c: what /proc says about a process. */
+#include "process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deadline.h"
+
+/* Parent and state of a process; false when there is none. The name in between may hold anything, blanks too. */
+static bool process_stat(pid_t pid, pid_t *parent, char *state)
+{
+    char path[64], line[512];
+    const char *after_name;
+    FILE *file;
+    bool got;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    got = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    after_name = got ? strrchr(line, ')') : NULL;
+    return after_name && sscanf(after_name + 1, " %c %d", state, parent) == 2;
+}
+
+static int process_compare(const void *one, const void *other)
+{
+    return *(const pid_t *)one - *(const pid_t *)other;
+}
+
+struct process_children process_children(pid_t parent)
+{
+    struct process_children children = {.count = 0};
+    DIR *all = opendir("/proc");
+    struct dirent *entry;
+
+    while (all && (entry = readdir(all))) {
+        pid_t pid = (pid_t)atoi(entry->d_name), its_parent;
+        char state;
+
+        if (!isdigit((unsigned char)entry->d_name[0]) || !process_stat(pid, &its_parent, &state))
+            continue;
+        if (its_parent == parent && state != 'Z' && children.count < PROCESS_CHILDREN_MAX) {
+            children.pids[children.count++] = pid;
+        }
+    }
+    if (all)
+        closedir(all);
+    qsort(children.pids, children.count, sizeof children.pids[0], process_compare);
+    return children;
+}
+
+bool process_runs(pid_t pid)
+{
+    pid_t parent;
+    char state;
+
+    return process_stat(pid, &parent, &state) && state != 'Z' && state != 'X';
+}
+
+static long process_count_entries(pid_t pid, const char *folder)
+{
+    char path[64];
+    struct dirent *entry;
+    long count = 0;
+    DIR *all;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, folder);
+    all = opendir(path);
+    if (!all)
+        return -1;
+    while ((entry = readdir(all)))
+        count += entry->d_name[0] != '.';
+    closedir(all);
+    return count;
+}
+
+long process_descriptor_count(pid_t pid)
+{
+    return process_count_entries(pid, "fd");
+}
+
+long process_thread_count(pid_t pid)
+{
+    return process_count_entries(pid, "task");
+}
+
+/* The number behind `key` in a file of /proc, -1 when it is not there. */
+static long process_figure(const char *path, const char *key)
+{
+    size_t length = strlen(key);
+    long figure = -1;
+    char line[256];
+    FILE *file = fopen(path, "re");
+
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, length) == 0)
+            figure = strtol(line + length, NULL, 10);
+    }
+    if (file)
+        fclose(file);
+    return figure;
+}
+
+long process_resident_kb(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    return process_figure(path, "VmRSS:");
+}
+
+long process_wakeups(pid_t pid)
+{
+    char path[300];
+    struct dirent *entry;
+    long sum = 0;
+    DIR *all;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    all = opendir(path);
+    while (all && (entry = readdir(all))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)pid, entry->d_name);
+        sum += process_figure(path, "voluntary_ctxt_switches:");
+    }
+    if (all)
+        closedir(all);
+    return sum;
+}
+
+static bool process_has_left(void *pid)
+{
+    return !process_runs(*(pid_t *)pid);
+}
+
+bool process_leaves(pid_t pid, int limit_ms)
+{
+    return deadline_wait(limit_ms, process_has_left, &pid);
+}

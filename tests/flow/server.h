@@ -1,0 +1,61 @@
+/*
+ * server.h: starts the real build/millrace on a configuration of its own, in a private directory, on a unix socket and
+ * a TCP port that nobody else uses; and stops it. What goes wrong fails the case that runs.
+ */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "process.h"
+
+enum { SERVER_PATH_MAX = 100 }; /* a socket's path in it must stay below 108 bytes */
+
+/* A sanitizer keeps freed memory for a while and turns deadly signals into its own report. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SERVER_SANITIZED = true };
+#else
+enum { SERVER_SANITIZED = false };
+#endif
+
+struct server {
+    pid_t pid;  /* the master; 0 when it does not run */
+    int status; /* of waitpid, once it has ended */
+    char directory[SERVER_PATH_MAX];
+    char local[SERVER_PATH_MAX + 20]; /* addresses for link_new */
+    char tcp[32];
+};
+
+/* What every server here has unless `options` (lines of configuration, may be NULL) say otherwise. */
+enum { SERVER_WORKERS = 2, SERVER_LANES = 2, SERVER_THREADS = 8 };
+
+/* Starts a server and waits until it is ready. Routes: every application of apps/ and tests/apps/ that can be opened
+ * under its own name. A server that an earlier case left is ended first. */
+struct server *server_start(const char *options);
+
+/* The server that the cases of one program share: started by the first that asks, again when it no longer runs. */
+struct server *server_shared(void);
+
+/* Sends the signal and waits for the end. Returns the exit status, 128 + the signal that ended it. */
+int server_stop(struct server *server, int signal);
+
+/* Waits for the end, which something else brings about. */
+int server_wait(struct server *server, int limit_ms);
+
+struct process_children server_workers(const struct server *server);
+
+/* Waits until as many workers run as were configured, and none of them is `not_this`. */
+struct process_children server_workers_without(const struct server *server, pid_t not_this);
+
+/* The sum of a figure over the workers: descriptors, threads, memory. */
+long server_sum(const struct server *server, long (*figure)(pid_t pid));
+
+/* Waits until one of these workers has left. Returns whether one did. */
+bool server_lost_one(const struct process_children *of, int limit_ms);
+
+/* Number of log lines that contain the text. */
+int server_log_count(const struct server *server, const char *text);
+bool server_log_waits_for(const struct server *server, const char *text, int limit_ms);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * test_peers.c: peers of the real server that do nothing, stop, or leave: what they hold up, and for how long.
+ * Cases C18, C19, C22, C23, C35.
+ */
+#include <string.h>
+
+#include "answer.h"
+#include "deadline.h"
+#include "server.h"
+#include "suite.h"
+
+static struct answer answer;
+
+static void ask_hello(struct link *link)
+{
+    answer_ask(&answer, link, &(struct record_request){.flags = RECORD_KEEP, .path = "/hello"});
+    SUITE_CHECK(answer_status(&answer) == 200, "status %d for /hello", answer_status(&answer));
+}
+
+static void idle_connections_hold_no_thread(void)
+{
+    enum { IDLE = 16 * SERVER_WORKERS * SERVER_THREADS };
+    struct server *server = server_shared();
+    long threads_before = server_sum(server, process_thread_count);
+    struct bytes half = {0};
+    int64_t start_ms;
+
+    for (int i = 0; i < IDLE; i++)
+        ask_hello(link_new(i % 2 ? server->local : server->tcp));
+    for (int i = 0; i < IDLE / 4; i++)
+        link_new(server->local); /* these have not said a word */
+    record_begin(&half, 1, RECORD_RESPONDER, RECORD_KEEP);
+    for (int i = 0; i < IDLE / 4; i++)
+        link_send(link_new(server->local), half.data, half.length - 3);
+    bytes_fini(&half);
+
+    start_ms = deadline_now_ms();
+    for (int i = 0; i < 200; i++) {
+        answer_ask_once(&answer, i % 2 ? server->local : server->tcp, &(struct record_request){.path = "/hello"});
+        CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+    }
+    SUITE_CHECK(deadline_now_ms() - start_ms < 1000, "200 requests beside %d idle connections took %d ms", IDLE,
+                (int)(deadline_now_ms() - start_ms));
+    CU_ASSERT_EQUAL(server_sum(server, process_thread_count), threads_before);
+}
+
+static void peers_leave_anywhere(void)
+{
+    struct server *server = server_shared();
+    struct process_children before = server_workers(server), after;
+    struct bytes request = {0};
+
+    record_whole(&request, &(struct record_request){.path = "/echo", .body = "body", .body_length = 4});
+    for (size_t cut = 1; cut <= request.length; cut++) {
+        struct link *link = link_new(cut % 2 ? server->local : server->tcp);
+
+        link_send(link, request.data, cut);
+        link_free(link);
+    }
+    for (int i = 0; i < 40; i++) { /* in the middle of a large answer */
+        struct link *link = link_new(server->local);
+
+        bytes_clear(&request);
+        record_whole(&request, &(struct record_request){.path = "/bigout", .query = "5242880"});
+        link_send(link, request.data, request.length);
+        if (i % 2)
+            link_read(link, (char[100]){0}, 100, DEADLINE_USUAL_MS);
+        link_free(link);
+    }
+    for (int i = 0; i < 20; i++)
+        ask_hello(link_new(server->local));
+    after = server_workers(server);
+    CU_ASSERT_EQUAL(after.count, before.count);
+    CU_ASSERT_EQUAL(memcmp(after.pids, before.pids, sizeof before.pids), 0);
+    bytes_fini(&request);
+}
+
+static void silence_has_limits(void)
+{
+    struct server *server = server_start("head_timeout = 1\nbody_timeout = 1\nidle_timeout = 60");
+    struct record_request request = {.path = "/readpart", .query = "all", .body_length = 100};
+    struct link *kept = link_new(server->local), *head = link_new(server->local), *body = link_new(server->tcp);
+    struct bytes params = {0}, bytes = {0};
+    int64_t start_ms = deadline_now_ms();
+
+    ask_hello(kept);
+    record_params(&params, &request);
+    record_begin(&bytes, 1, RECORD_RESPONDER, RECORD_KEEP);
+    record_add(&bytes, RECORD_PARAMS, 1, params.data, params.length / 2);
+    link_send(head, bytes.data, bytes.length);
+    record_add(&bytes, RECORD_PARAMS, 1, params.data + params.length / 2, params.length - params.length / 2);
+    record_add(&bytes, RECORD_PARAMS, 1, NULL, 0);
+    record_add(&bytes, RECORD_STDIN, 1, "half a body", 11);
+    link_send(body, bytes.data, bytes.length);
+    CU_ASSERT(link_closes(head, 4000));
+    SUITE_CHECK(deadline_now_ms() - start_ms >= 900, "closed after %d ms", (int)(deadline_now_ms() - start_ms));
+    CU_ASSERT(link_closes(body, 4000)); /* an answer may come before */
+    ask_hello(kept);                    /* idle for as long, and not closed */
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+}
+
+static void idle_connection_closes_silently(void)
+{
+    struct server *server = server_start("idle_timeout = 1");
+    struct link *link = link_new(server->local), *mute = link_new(server->local);
+    char byte;
+
+    ask_hello(link);
+    CU_ASSERT_EQUAL(link_try_read(link, &byte, 1, 4000), 0);
+    CU_ASSERT_EQUAL(link_try_read(mute, &byte, 1, 4000), 0);
+}
+
+/* A reader that has gone to sleep keeps its handler, the only one here that may block, until write_timeout. */
+static void silent_reader_has_a_limit(void)
+{
+    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nwrite_timeout = 1");
+    struct link *link = link_new(server->local);
+    int64_t start_ms = deadline_now_ms();
+    struct bytes request = {0};
+    char byte;
+
+    record_whole(&request, &(struct record_request){.path = "/bigout", .query = "5242880"});
+    link_send(link, request.data, request.length);
+    bytes_fini(&request);
+    CU_ASSERT_EQUAL(link_try_read(link, &byte, 1, 4000), 1);
+    do {
+        answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
+    } while (answer_status(&answer) != 200 && deadline_now_ms() - start_ms < DEADLINE_USUAL_MS);
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    SUITE_CHECK(deadline_now_ms() - start_ms >= 900, "another request was served after %d ms",
+                (int)(deadline_now_ms() - start_ms));
+    CU_ASSERT(link_closes(link, 4000));
+}
+
+static const struct suite_case cases[] = {
+    {"idle connections hold no thread", idle_connections_hold_no_thread},
+    {"peers leave at every byte", peers_leave_anywhere},
+    {"silence in head and body has limits", silence_has_limits},
+    {"an idle connection closes silently", idle_connection_closes_silently},
+    {"a silent reader has a limit", silent_reader_has_a_limit},
+};
+
+int main(int argc, char **argv)
+{
+    return suite_main("peers", cases, SUITE_COUNT(cases), argc, argv);
+}
