@@ -78,15 +78,41 @@ $(BUILD)/tests/apps/%.so: tests/apps/%.c
 
 $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
 
-.PRECIOUS: $(BUILD)/obj/%.o
+# -- small measurements ------------------------------------------------------------------------------------------------
+MICRO := $(BUILD)/micro/null_responder $(BUILD)/micro/libfcgi_loop
+
+$(BUILD)/micro/%: bench/micro/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $< -o $@ -lfcgi
+
+# -- fuzzing ---------------------------------------------------------------------------------------------------------
+# Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
+FUZZ_ENTRIES := record request
+FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
+FUZZ_WRAPPED := -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg
+FUZZ_SECONDS ?= 60
+REPLAYS := $(FUZZ_ENTRIES:%=$(BUILD)/tests/fuzz/replay_%)
+
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o \
+    $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(RUNTIME_LIBS)
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
+	@mkdir -p $(@D)
+	$(Q)clang -O1 -g -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='"fuzz"' -pthread -fno-omit-frame-pointer \
+	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fprofile-instr-generate -fcoverage-mapping -Iruntime \
+	    $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(RUNTIME_LIBS)
+
+.SECONDARY:
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS)
-check-build: all $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS)
+check-build: all $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS)
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench asan tsan install uninstall format tidy clean
+.PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz install uninstall format tidy clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -116,6 +142,11 @@ app: ## NAME=visitors: make a new application with its route and test
 bench-quick bench: ## not yet: the measurement suite
 	@echo "make $@: not yet: millbench comes with a later version" >&2; exit 2
 
+bench-transport: ## the transport against a responder that does nothing
+	@runtime/packages bench
+	@+$(MAKE) --no-print-directory all $(MICRO)
+	@exec bench/micro/transport
+
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined check-build
@@ -125,6 +156,11 @@ tsan: ## the tests under ThreadSanitizer
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread check-build
 	@BUILD=$(BUILD)/tsan exec tests/run
+
+fuzz: ## FUZZ_SECONDS=60: fuzz every entry for that long, then print the parser's line coverage
+	@runtime/packages fuzz
+	@+$(MAKE) --no-print-directory $(FUZZ_ENTRIES:%=$(BUILD)/fuzz/fuzz_%)
+	@exec tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_ENTRIES)
 
 format: ## clang-format every source
 	clang-format -i $(shell git ls-files '*.c' '*.h')

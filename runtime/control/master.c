@@ -317,8 +317,22 @@ int master_run(const struct config *config, struct sockets *sockets)
 
 /* -- debugging --------------------------------------------------------------------------------------------------------- */
 
+static struct {
+    struct sockets *sockets;
+    const char *pid_file;
+} debugged;
+
+static void clean_up_debugged(void)
+{
+    sockets_close(debugged.sockets);
+    pid_file_remove(debugged.pid_file);
+}
+
 _Noreturn void master_debug(const struct config *config, struct sockets *sockets)
 {
+    debugged.sockets = sockets;
+    debugged.pid_file = config->pid_file;
+    atexit(clean_up_debugged); /* worker_main ends with exit() */
     static const int ends[] = {SIGTERM, SIGINT, 0};
     static struct settings settings;
     settings = config->settings;

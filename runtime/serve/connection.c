@@ -390,7 +390,8 @@ static int skip_sent(struct iovec *iov, int count, size_t sent)
     int left = 0;
     for (int i = 0; i < count; i++) {
         size_t part = sent < iov[i].iov_len ? sent : iov[i].iov_len;
-        iov[i].iov_base = (char *)iov[i].iov_base + part;
+        if (part > 0)
+            iov[i].iov_base = (char *)iov[i].iov_base + part;
         iov[i].iov_len -= part;
         sent -= part;
         left += iov[i].iov_len > 0;

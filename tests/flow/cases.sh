@@ -11,6 +11,7 @@
 # reason in `not ok - title: hello has 450 bytes: ...`. Arguments of the program name the cases to run.
 set -euo pipefail
 export LC_ALL=C
+PATH=$PATH:/usr/sbin # where nginx is, and not in the path of every user
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 title=$(basename "$0" .sh)
@@ -95,6 +96,12 @@ no_process_of() { # directory
 at_end() {
     echo "$1" >>"$cases_notes/at-end"
 }
+# A sanitizer's report is a failure of its own, whichever case brought it up. Crashes that a case asked for are not.
+cases_check_reports() {
+    grep -shE 'WARNING: ThreadSanitizer|LeakSanitizer: detected|runtime error:|ERROR: AddressSanitizer: ' \
+        "$dir"/*/output "$dir"/*/*log |
+        grep -vE 'AddressSanitizer: (SEGV on|ABRT)' | sed "s/^/not ok - $title: a sanitizer's report: /"
+}
 cases_clean_up() {
     local line
 
@@ -104,6 +111,7 @@ cases_clean_up() {
     while read -r line; do
         eval "$line" </dev/null >>"$cases_notes/end.log" 2>&1
     done < <(tac "$cases_notes/at-end")
+    cases_check_reports
     [ -z "${cases_own_dir:-}" ] || rm -rf "$cases_own_dir"
 }
 trap cases_clean_up EXIT

@@ -263,6 +263,22 @@ case_no_descriptor_is_inherited() {
     runtime_stop
 }
 
+# For gdb: one process does everything.
+case_debug_mode_is_one_process() {
+    local path
+
+    path=$(conf debug)
+    "$BUILD/millrace" -d -c "$path" </dev/null >"$dir/debug/output" 2>&1 &
+    runtime_pid=$!
+    at_end "runtime_kill $runtime_pid '$dir/debug'"
+    wait_until test -s "$dir/debug/pid"
+    check_hello "$dir/debug/m.sock"
+    check_equal '' "$(pgrep -P "$runtime_pid" || true)" 'children'
+    runtime_stop INT
+    check_equal 0 "$runtime_status" 'exit status'
+    check_gone "$dir/debug/m.sock" "$dir/debug/pid"
+}
+
 # More clients than descriptors: accepting pauses and resumes by itself, without spinning and with few log lines.
 case_out_of_descriptors() {
     local path port number ticks lines
