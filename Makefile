@@ -115,7 +115,7 @@ export BUILD PACKAGES
 .PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz install uninstall format tidy clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 26
 
 # Packages come first, so the rest is a second make: it may need what they bring.
 run: ## install packages, build, start the whole stack, check every route, stay in the foreground
@@ -169,7 +169,8 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	clang-tidy --quiet $(RUNTIME_SOURCES) $(wildcard apps/*.c apps/*/*.c) -- -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='""' \
 	    -Iruntime -I$(shell pg_config --includedir)
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
-	shellcheck -x runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front apps/template/new tests/run
+	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
+	    apps/template/new tests/run .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
@@ -186,7 +187,10 @@ $(BUILD)/sample: runtime/sample.c $(BUILD)/obj/runtime/control/option.o
 $(BUILD)/millrace.conf: $(BUILD)/sample
 	$(Q)$< >$@
 
-$(BUILD)/millrace.pc: Makefile
+# Made anew each time, since PREFIX may be another.
+.PHONY: $(BUILD)/millrace.pc
+$(BUILD)/millrace.pc:
+	@mkdir -p $(@D)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'appsdir=$${prefix}/lib/millrace/apps' '' 'Name: millrace' \
 	    'Description: application server for web applications written in C' 'Version: $(VERSION)' \
 	    'Cflags: -I$${prefix}/include' >$@
@@ -207,6 +211,8 @@ install: all $(BUILD)/millrace.conf $(BUILD)/millrace.pc ## install below PREFIX
 uninstall: ## remove what install wrote
 	rm -f $(D)/sbin/millrace $(D)/include/millrace.h $(D)/lib/pkgconfig/millrace.pc $(D)/share/man/man8/millrace.8 \
 	    $(D)/share/man/man5/millrace.conf.5
-	rm -rf $(D)/lib/millrace $(D)/share/doc/millrace
+	rm -f $(APP_NAMES:%=$(D)/lib/millrace/apps/%.so)
+	-rmdir $(D)/lib/millrace/apps $(D)/lib/millrace 2>/dev/null
+	rm -rf $(D)/share/doc/millrace
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)

@@ -33,7 +33,7 @@ static void print_help(void)
     printf("Serves web applications written in C to a FastCGI front end such as nginx.\n\n"
            "  -c FILE  the configuration (" DEFAULT_CONFIGURATION ")\n"
            "  -n       check the configuration, open every application, and exit 0 or 1\n"
-           "  -d       debug: one process, one lane, no watchdog, no time limits\n"
+           "  -d       debug: one process, one lane, no watchdog, no time limits, no change of user\n"
            "  -V       print the version\n"
            "  -h       print this help\n\n"
            "Sockets come from systemd (LISTEN_FDS), else descriptor 0 when it listens, else the configuration.\n"

@@ -337,6 +337,7 @@ _Noreturn void master_debug(const struct config *config, struct sockets *sockets
     static struct settings settings;
     settings = config->settings;
     settings.debug = true;
+    settings.account.change = false; /* who gives up root's rights cannot remove the socket and the pid file again */
     settings.workers = settings.lanes = settings.threads = 1;
     int signal_fd = signals_open(ends); /* each byte on it is word to drain, like a master's */
     static struct inbox inbox;
