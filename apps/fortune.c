@@ -19,14 +19,16 @@
 
 #define DEFAULT_FILES                                                                                                  \
     "/usr/share/games/fortunes/fortunes /usr/share/games/fortunes/literature /usr/share/games/fortunes/riddles"
-#define CHECK_MS    200
-#define PIECE_BYTES 16384
+#define CHECK_MS        200
+#define WRITTEN_MS      1000 /* how long a request waits for a file that is being written */
+#define WRITTEN_LOOK_MS 20
+#define PIECE_BYTES     16384
 
 static const char head[] = "Content-Type: text/html; charset=utf-8\r\n"
                            "Cache-Control: no-store\r\n"
                            "X-Content-Type-Options: nosniff\r\n\r\n"
                            "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>Fortune</title></head>\n"
-                           "<body>\n<pre>";
+                           "<body>\n<pre>\n"; /* HTML leaves out the first line feed behind <pre> */
 static const char foot[] = "</pre>\n</body>\n</html>\n";
 static const char none[] = "Status: 503 Service Unavailable\r\n"
                            "Content-Type: text/html; charset=utf-8\r\n"
@@ -101,7 +103,7 @@ static void refresh(struct fortune *fortune, const FCGX_Request *req, bool at_on
     if (!look)
         return;
     struct collection *newer = NULL;
-    if (collection_is_old(current, fortune->paths, at_once)) {
+    if (collection_is_old(current, fortune->paths)) {
         newer = collection_new(fortune->paths, fortune->path_count);
         if (newer != NULL) {
             mr_log(req, "files have changed: %llu records now", (unsigned long long)newer->count);
@@ -186,13 +188,13 @@ static size_t smaller(uint64_t left)
     return left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
 }
 
-/* Returns 0; −1 when the file has become shorter before anything was written; 1 when the answer had to be cut. */
+/* Returns 0; −1 when the file has been written to and nothing of it was sent; 1 when the answer had to be cut. */
 static int tell(FCGX_Request *req, const struct collection_record *record)
 {
     char piece[PIECE_BYTES];
     bool held = false;
     size_t length = smaller(record->length);
-    if (read_piece(record, 0, piece, length) != (ssize_t)length)
+    if (read_piece(record, 0, piece, length) != (ssize_t)length || !collection_is_whole(record))
         return -1;
     FCGX_PutStr(head, sizeof head - 1, req->out);
     for (uint64_t at = 0;;) {
@@ -214,17 +216,23 @@ static int tell(FCGX_Request *req, const struct collection_record *record)
 static int handle(FCGX_Request *req)
 {
     struct fortune *fortune = mr_state(req);
+    int64_t end_ms = now_ms() + WRITTEN_MS;
     refresh(fortune, req, false);
-    for (int attempt = 0; attempt < 2; attempt++) {
+    for (;;) {
         struct collection *collection = acquire(fortune);
+        bool empty = collection->count == 0;
         int result = -1;
-        if (collection->count > 0) {
+        if (!empty) {
             struct collection_record record = collection_record(collection, choose(collection->count));
             result = tell(req, &record);
         }
         release(fortune, collection);
         if (result >= 0)
             return result;
+        if (empty || now_ms() >= end_ms)
+            break;
+        /* Somebody writes into the file: its old text is gone, the new one is there in a moment. */
+        nanosleep(&(struct timespec){.tv_nsec = WRITTEN_LOOK_MS * 1000000}, NULL);
         refresh(fortune, req, true);
     }
     mr_log(req, "no fortune can be told: 503");

@@ -100,7 +100,11 @@ static void open_file(struct collection_file *file, const char *path)
 {
     struct stat status;
     file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file->fd < 0) {
+    if (file->fd < 0 && errno == EACCES) {
+        file->fault = "it must not be read: permission denied";
+        if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+            file->stamp = stamp_of(&status); /* not tried again before something about it changes */
+    } else if (file->fd < 0) {
         file->fault = errno == ENOENT ? "there is no such file" : "it cannot be opened";
     } else if (fstat(file->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
         file->fault = "it is no regular file";
@@ -147,8 +151,18 @@ struct collection_record collection_record(const struct collection *collection, 
         number -= file->count;
         file++;
     }
-    return (struct collection_record){
-        .fd = file->fd, .offset = file->offsets[number], .length = file->lengths[number]};
+    return (struct collection_record){.fd = file->fd,
+                                      .offset = file->offsets[number],
+                                      .length = file->lengths[number],
+                                      .stamp = &file->stamp};
+}
+
+/* The time of change is left out: it changes as well when the file's name goes to another file. */
+bool collection_is_whole(const struct collection_record *record)
+{
+    struct stat status;
+    return fstat(record->fd, &status) == 0 && status.st_size == record->stamp->size &&
+           is_same_time(&status.st_mtim, &record->stamp->modified);
 }
 
 static bool is_settled(const struct timespec *changed)
@@ -159,7 +173,7 @@ static bool is_settled(const struct timespec *changed)
     return age_ms >= SETTLED_MS || age_ms < 0; /* a time in the future says nothing */
 }
 
-bool collection_is_old(const struct collection *collection, char *const *paths, bool at_once)
+bool collection_is_old(const struct collection *collection, char *const *paths)
 {
     bool old = false;
     for (int i = 0; i < collection->file_count; i++) {
@@ -169,7 +183,7 @@ bool collection_is_old(const struct collection *collection, char *const *paths, 
             stamp = stamp_of(&status);
         if (is_same_stamp(&stamp, &collection->files[i].stamp))
             continue;
-        if (!at_once && stamp.inode != 0 && !is_settled(&stamp.changed))
+        if (stamp.inode != 0 && !is_settled(&stamp.changed))
             return false;
         old = true;
     }

@@ -40,6 +40,7 @@ struct collection {
 struct collection_record {
     int fd; /* the collection's */
     uint64_t offset, length;
+    const struct collection_stamp *stamp; /* the collection's */
 };
 
 /* Opens and reads all files; blocks for as long as that takes. Missing and unreadable ones count as empty.
@@ -51,7 +52,11 @@ void collection_free(struct collection *collection);
 struct collection_record collection_record(const struct collection *collection, uint64_t number);
 
 /* True when a file is not what it was, and has not been written to in the last 100 ms: so that a file that is being
- * written is not read half. With `at_once` the wait is left out. */
-bool collection_is_old(const struct collection *collection, char *const *paths, bool at_once);
+ * written is not read half. */
+bool collection_is_old(const struct collection *collection, char *const *paths);
+
+/* False once somebody has written into the record's file, so that its place may be another record's by now. Ask after
+ * reading. A file that was replaced, or has lost its name, is whole. */
+bool collection_is_whole(const struct collection_record *record);
 
 #endif

@@ -24,19 +24,26 @@ static enum supervise_action start(struct supervise *worker)
     return SUPERVISE_DO_FORK;
 }
 
-/* The first restart is at once; a worker that ends quickly again and again waits longer each time. */
+/* The first restart is at once; a worker that ends quickly again and again waits longer each time. It is given up only when
+ * it does not become ready any more: one that does and then crashes was perhaps sent the request that does it, and nobody
+ * outside may stop the server. */
 static enum supervise_action restart(struct supervise *worker, int64_t now_us)
 {
-    bool quick = worker->state == SUPERVISE_STARTING || now_us - worker->ready_us < SUPERVISE_QUICK_US;
+    bool unready = worker->state == SUPERVISE_STARTING;
+    bool quick = unready || now_us - worker->ready_us < SUPERVISE_QUICK_US;
     worker->quick_exits = quick ? worker->quick_exits + 1 : 0;
-    if (!worker->was_ready || worker->quick_exits > SUPERVISE_QUICK_EXITS_MAX) {
+    worker->unready_exits = unready ? worker->unready_exits + 1 : 0;
+    if (!worker->was_ready || worker->unready_exits > SUPERVISE_QUICK_EXITS_MAX) {
         worker->state = SUPERVISE_GONE;
         return SUPERVISE_DO_GIVE_UP;
     }
     if (worker->quick_exits < 2)
         return start(worker);
     worker->state = SUPERVISE_WAITING;
-    worker->due_us = now_us + (SUPERVISE_DELAY_US << (worker->quick_exits - 2));
+    int doublings = worker->quick_exits - 2;
+    if (doublings > SUPERVISE_DOUBLINGS_MAX)
+        doublings = SUPERVISE_DOUBLINGS_MAX;
+    worker->due_us = now_us + (SUPERVISE_DELAY_US << doublings);
     return SUPERVISE_DO_NOTHING;
 }
 

@@ -39,6 +39,7 @@ enum supervise_action {
 struct supervise { /* zeroed at the start */
     enum supervise_state state;
     int quick_exits;   /* in a row: before ready, or within a second of it */
+    int unready_exits; /* in a row: before ready */
     bool was_ready;    /* at least once */
     int64_t ready_us;  /* when it last became ready */
     int64_t due_us;    /* 0: nothing is due */
@@ -46,6 +47,7 @@ struct supervise { /* zeroed at the start */
 
 #define SUPERVISE_QUICK_US       INT64_C(1000000)
 #define SUPERVISE_DELAY_US       INT64_C(100000) /* the first delay; doubles with each further quick exit */
+#define SUPERVISE_DOUBLINGS_MAX   3 /* 0.8 s at most */
 #define SUPERVISE_QUICK_EXITS_MAX 8
 
 /* Changes the state for the event and returns what has to be done. An event that means nothing in a state does

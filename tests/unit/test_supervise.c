@@ -37,7 +37,7 @@ static void quick_exits_wait_longer_each_time(void)
     struct supervise worker = ready_worker(1000);
     int64_t now_us = 1001, delay_us = SUPERVISE_DELAY_US;
     CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_EXITED, now_us), SUPERVISE_DO_FORK); /* the first at once */
-    for (int exits = 2; exits <= SUPERVISE_QUICK_EXITS_MAX; exits++) {
+    for (int exits = 2; exits <= 50; exits++) { /* never given up: it becomes ready each time */
         CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_IS_READY, now_us), SUPERVISE_DO_NOTHING);
         CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_EXITED, now_us + 1), SUPERVISE_DO_NOTHING);
         CU_ASSERT_EQUAL(worker.state, SUPERVISE_WAITING);
@@ -45,9 +45,22 @@ static void quick_exits_wait_longer_each_time(void)
         now_us = worker.due_us;
         CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_DUE, now_us), SUPERVISE_DO_FORK);
         CU_ASSERT_EQUAL(worker.due_us, 0);
-        delay_us *= 2;
+        if (exits < 2 + SUPERVISE_DOUBLINGS_MAX)
+            delay_us *= 2;
     }
-    CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_EXITED, now_us + 1), SUPERVISE_DO_GIVE_UP);
+}
+
+static void no_longer_ready_is_given_up(void)
+{
+    struct supervise worker = ready_worker(1000);
+    enum supervise_action action = tell(&worker, SUPERVISE_EXITED, 9000000);
+    int exits = 0;
+    for (; action != SUPERVISE_DO_GIVE_UP && exits < 100; exits++) {
+        if (worker.state == SUPERVISE_WAITING)
+            CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_DUE, worker.due_us), SUPERVISE_DO_FORK);
+        action = tell(&worker, SUPERVISE_EXITED, 9000000);
+    }
+    CU_ASSERT_EQUAL(exits, SUPERVISE_QUICK_EXITS_MAX + 1);
     CU_ASSERT_EQUAL(worker.state, SUPERVISE_GONE);
 }
 
@@ -104,7 +117,8 @@ int main(int argc, char **argv)
 {
     static const struct suite_case cases[] = {
         {"an exit after a second of service restarts at once", late_exit_restarts_at_once},
-        {"quick exits wait longer each time, then are given up", quick_exits_wait_longer_each_time},
+        {"quick exits wait longer each time, and are never given up", quick_exits_wait_longer_each_time},
+        {"a worker that becomes ready no more is given up", no_longer_ready_is_given_up},
         {"a worker that never became ready is given up", never_ready_is_given_up},
         {"drain, then kill", drain_then_kill},
         {"stop at once from every state", stop_at_once_from_every_state},
