@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,8 +83,17 @@ static size_t write_prefix(char *to, size_t room, const struct timespec *now, en
     return length < room ? length : room - 1;
 }
 
+/* A pipe whose reader does not read, or a terminal that was stopped, must not stop the server either: the line is lost. */
+static bool has_room(void)
+{
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) != 0;
+}
+
 static void write_line(const char *line, size_t length)
 {
+    if (!has_room())
+        return;
     while (length > 0) {
         ssize_t written = write(STDERR_FILENO, line, length);
         if (written < 0 && errno == EINTR)

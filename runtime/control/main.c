@@ -2,12 +2,14 @@
  * main.c: the command line.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "control/config.h"
 #include "control/master.h"
 #include "control/option.h"
@@ -99,6 +101,9 @@ int main(int argc, char **argv)
     struct command command = read_command(argc, argv);
     static struct config config;
     static struct sockets sockets;
+    /* The log may be a pipe whose reader leaves. */
+    static const int disregarded[] = {SIGPIPE, 0};
+    signals_disregard(disregarded);
     sockets_close_strangers();
     if (config_read(&config, command.configuration) < 0)
         return MASTER_EXIT_CANNOT_START;

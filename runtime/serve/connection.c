@@ -341,10 +341,16 @@ void connection_on_timeout(struct connection *connection)
     close_now(connection);
 }
 
+/* A request may have arrived that no event has told of yet: it is still answered. */
 void connection_close_idle(struct connection *connection)
 {
-    if (connection->state == CONNECTION_IDLE)
+    char byte;
+    if (recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
         close_now(connection);
+        return;
+    }
+    become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
+    lane_make_ready(connection->lane, connection);
 }
 
 /* -- the socket --------------------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ bool connection_serve(struct connection *connection) __attribute__((warn_unused_
 /* Its time limit has passed. */
 void connection_on_timeout(struct connection *connection);
 
-/* Closes a connection that rests between requests: the worker is leaving. */
+/* Closes a connection that rests between requests, unless one has just arrived: the worker is leaving. */
 void connection_close_idle(struct connection *connection);
 
 void connection_free(struct connection *connection);

@@ -19,6 +19,7 @@
 #include "serve/worker.h"
 
 #define ACCEPTS_A_TURN 16
+#define BACKLOG_TURNS  256 /* a whole default backlog */
 #define PAUSE_US       (100 * CLOCK_MS)
 
 static const struct inbox *own_inbox(const struct lane *lane)
@@ -96,12 +97,12 @@ static void take_in(struct lane *lane, int fd)
     }
 }
 
-/* Returns true when another worker has the connection now. */
+/* Returns true when another worker has the connection now. While this one drains the others may be about to leave too. */
 static bool hand_over(struct lane *lane, int fd)
 {
     struct worker *worker = lane->worker;
     int self = worker->number - 1, chosen = scoreboard_choose(worker->scoreboard, self);
-    if (chosen == self)
+    if (chosen == self || lane_is_draining(lane))
         return false;
     scoreboard_sent(worker->scoreboard, chosen);
     if (inbox_send(&worker->inboxes[chosen], fd) < 0) {
@@ -120,7 +121,8 @@ static void on_failure(struct lane *lane, int error)
         pause_accepting(lane, error);
 }
 
-static void accept_some(struct lane *lane, const struct listener *listener)
+/* Returns true when more may wait. */
+static bool accept_some(struct lane *lane, const struct listener *listener)
 {
     for (int i = 0; i < ACCEPTS_A_TURN && lane->listening; i++) {
         int yes = 1;
@@ -129,13 +131,22 @@ static void accept_some(struct lane *lane, const struct listener *listener)
             continue;
         if (fd < 0) {
             on_failure(lane, errno); /* EAGAIN: another lane was faster */
-            return;
+            return false;
         }
         if (!address_is_local(&listener->address))
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         if (!hand_over(lane, fd))
             take_in(lane, fd);
     }
+    return lane->listening;
+}
+
+/* Whoever has connected already is served; those that come in an endless row are not waited for. */
+static void accept_backlog(struct lane *lane)
+{
+    for (int i = 0; i < lane->worker->listener_count; i++)
+        for (int turn = 0; turn < BACKLOG_TURNS && accept_some(lane, &lane->worker->listeners[i]); turn++)
+            ;
 }
 
 static void receive_some(struct lane *lane)
@@ -170,7 +181,9 @@ void listen_take(struct lane *lane, void *source)
 void listen_end(struct lane *lane)
 {
     receive_some(lane);
-    if (lane->listening) {
+    if (lane->listening)
+        accept_backlog(lane);
+    if (lane->listening) { /* accepting may have paused meanwhile */
         unregister(lane);
         worker_lane_stopped_listening(lane->worker);
     }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/signals.h"
 #include "serve/tally.h"
 
 static pid_t serving_process; /* this process while handlers may run, else 0 */
@@ -201,8 +199,6 @@ static void stop_all(struct worker *worker)
 
 _Noreturn void worker_main(const struct worker_start *start)
 {
-    /* A write to a closed socket is an error like others, whoever makes it. */
-    static const int disregarded[] = {SIGPIPE, 0};
     static struct worker worker;
     const struct settings *settings = start->settings;
     worker.settings = settings;
@@ -212,7 +208,6 @@ _Noreturn void worker_main(const struct worker_start *start)
     worker.scoreboard = start->scoreboard;
     worker.slot = &start->scoreboard->slots[start->number - 1];
     worker.inboxes = start->inboxes;
-    signals_disregard(disregarded);
     redirect_output();
     if (account_become(&settings->account) < 0)
         cannot_start(settings->account.name);

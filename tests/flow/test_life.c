@@ -292,6 +292,36 @@ static void sleepers_again_and_again(void)
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
 }
 
+/* Requests that have arrived when the server is told to drain are answered, whether or not their connections were accepted
+ * by then. The workers are held meanwhile, so that they find the connections and the word to drain at once. */
+static void drain_answers_what_has_arrived(void)
+{
+    enum { ROUNDS = 10, LINKS = 8 };
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct server *server = server_start(NULL);
+        struct process_children workers = server_workers_without(server, 0);
+        struct link *links[LINKS];
+        struct bytes bytes = {0};
+
+        for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGSTOP);
+        record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/hello"});
+        for (int i = 0; i < LINKS; i++) {
+            links[i] = link_new(server->local);
+            link_send(links[i], bytes.data, bytes.length);
+        }
+        bytes_fini(&bytes);
+        kill(server->pid, SIGTERM);
+        link_is_silent(links[0], 50);
+        for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGCONT);
+        for (int i = 0; i < LINKS; i++) {
+            answer_read(&answer, links[i], 1, 5000);
+            SUITE_CHECK(answer_status(&answer) == 200, "round %d: status %d", round, answer_status(&answer));
+        }
+        CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+    }
+}
+
 static void idle_server_uses_no_cpu(void)
 {
     struct server *server = server_start(NULL);
@@ -317,6 +347,7 @@ static const struct suite_case cases[] = {
     {"stop_timeout ends a drain", stop_timeout_ends_a_drain},
     {"stopping under load", stop_under_load},
     {"the tally counts every request", tally_counts_every_request},
+    {"drain answers what has arrived", drain_answers_what_has_arrived},
     {"a killed worker is replaced", killed_worker_is_replaced},
     {"workers leave a dead master", workers_leave_a_dead_master},
     {"sleeping handlers do not slow others", sleepers_do_not_slow_hello},

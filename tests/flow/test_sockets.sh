@@ -279,6 +279,40 @@ case_debug_mode_is_one_process() {
     check_gone "$dir/debug/m.sock" "$dir/debug/pid"
 }
 
+# The log is a pipe: its reader leaves, or stays and does not read. Neither stops the server (64 KiB fill a pipe).
+case_a_log_that_nobody_reads() {
+    local kind path reader
+
+    for kind in gone silent; do
+        path=$(conf "log-$kind")
+        mkfifo "$dir/log-$kind/fifo"
+        if [ "$kind" = gone ]; then
+            head -c 1 "$dir/log-$kind/fifo" >/dev/null &
+        else
+            sleep 60 <"$dir/log-$kind/fifo" &
+        fi
+        reader=$!
+        at_end "kill $reader"
+        "$BUILD/millrace" -c "$path" </dev/null >"$dir/log-$kind/fifo" 2>&1 &
+        runtime_pid=$!
+        at_end "runtime_kill $runtime_pid '$dir/log-$kind'"
+        wait_until test -s "$dir/log-$kind/pid"
+        timeout 20 python3 -c '
+import socket, sys
+for number in range(1500):
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(sys.argv[1])
+    link.send(bytes([number % 200 + 2]) * 8)
+    link.close()
+' "$dir/log-$kind/m.sock"
+        check_hello "$dir/log-$kind/m.sock"
+        kill -USR2 "$runtime_pid" # the master has a line to write as well
+        check_hello "$dir/log-$kind/m.sock"
+        runtime_stop
+        check_equal 0 "$runtime_status" "exit status ($kind)"
+    done
+}
+
 # More clients than descriptors: accepting pauses and resumes by itself, without spinning and with few log lines.
 case_out_of_descriptors() {
     local path port number ticks lines
