@@ -281,8 +281,9 @@ case_the_server_says_nothing_is_wrong() {
 
 # -- A crash ---------------------------------------------------------------------------------------------------------
 
+# A sanitizer makes an exit status of the signal: AddressSanitizer 1, ThreadSanitizer 66.
 crashes() {
-    grep -c 'ended by signal 11\|ended with status 1$' "$runtime_log" || true
+    grep -cE 'ended by signal 11|ended with status (1|66)$' "$runtime_log" || true
 }
 
 has_crashed() { # times
