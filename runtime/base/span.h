@@ -40,6 +40,20 @@ static inline bool span_is(struct span span, const char *text)
     return span.length == length && memcmp(span.at, text, length) == 0;
 }
 
+/* Decimal digits alone. Returns −1 when the text is no such number or has more than 18 digits. */
+static inline int64_t span_number(struct span text)
+{
+    int64_t number = 0;
+    if (text.length == 0 || text.length > 18)
+        return -1;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return -1;
+        number = number * 10 + (text.at[i] - '0');
+    }
+    return number;
+}
+
 static inline bool span_is_ignoring_case(struct span span, const char *text)
 {
     size_t length = strlen(text);

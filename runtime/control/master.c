@@ -44,6 +44,17 @@ struct master {
 
 /* -- children ---------------------------------------------------------------------------------------------------------- */
 
+static struct worker_start start_of(const struct master *master, const struct settings *settings, int number, int channel)
+{
+    return (struct worker_start){.settings = settings,
+                                 .number = number,
+                                 .channel = channel,
+                                 .listeners = master->sockets->listeners,
+                                 .listener_count = master->sockets->count,
+                                 .scoreboard = master->scoreboard,
+                                 .inboxes = master->inboxes};
+}
+
 static _Noreturn void become_worker(struct master *master, int number, int channel)
 {
     /* A terminal's Ctrl-C and systemd's TERM reach every process; what they mean is the master's to decide. */
@@ -53,13 +64,8 @@ static _Noreturn void become_worker(struct master *master, int number, int chann
     for (int i = 0; i < master->count; i++)
         if (master->children[i].channel >= 0)
             close(master->children[i].channel);
-    worker_main(&(struct worker_start){.settings = &master->config->settings,
-                                       .number = number,
-                                       .channel = channel,
-                                       .listeners = master->sockets->listeners,
-                                       .listener_count = master->sockets->count,
-                                       .scoreboard = master->scoreboard,
-                                       .inboxes = master->inboxes});
+    struct worker_start start = start_of(master, &master->config->settings, number, channel);
+    worker_main(&start);
 }
 
 static void fork_worker(struct master *master, int number)
@@ -340,17 +346,11 @@ _Noreturn void master_debug(const struct config *config, struct sockets *sockets
     settings.account.change = false; /* who gives up root's rights cannot remove the socket and the pid file again */
     settings.workers = settings.lanes = settings.threads = 1;
     int signal_fd = signals_open(ends); /* each byte on it is word to drain, like a master's */
-    static struct inbox inbox;
-    struct scoreboard *scoreboard = scoreboard_new(1);
-    CHECK(signal_fd >= 0 && scoreboard != NULL && inbox_init(&inbox) == 0);
+    struct master master = {.config = config, .sockets = sockets, .count = 1};
+    CHECK(signal_fd >= 0 && make_shared(&master) == 0);
     sockets_log(sockets, config->socket_rules.backlog);
     if (pid_file_write(config->pid_file) < 0)
         log_error("master", "cannot write pid_file %s: %s", config->pid_file, strerror(errno));
-    worker_main(&(struct worker_start){.settings = &settings,
-                                       .number = 1,
-                                       .channel = signal_fd,
-                                       .listeners = sockets->listeners,
-                                       .listener_count = sockets->count,
-                                       .scoreboard = scoreboard,
-                                       .inboxes = &inbox});
+    struct worker_start start = start_of(&master, &settings, 1, signal_fd);
+    worker_main(&start);
 }

@@ -31,26 +31,12 @@ static struct span trim(struct span value)
     return value;
 }
 
-/* Digits alone. Returns −1 when the text is no number or has more than 18 digits. */
-static int64_t read_number(struct span text)
-{
-    int64_t number = 0;
-    if (text.length == 0 || text.length > 18)
-        return -1;
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return -1;
-        number = number * 10 + (text.at[i] - '0');
-    }
-    return number;
-}
-
 /* "200" or "200 any reason". Returns −1 when it is no final status. */
 static int read_status(struct span value)
 {
     if (value.length < 3 || (value.length > 3 && value.at[3] != ' '))
         return -1;
-    int64_t status = read_number(span_of(value.at, 3));
+    int64_t status = span_number(span_of(value.at, 3));
     return status >= 200 && status <= 599 ? (int)status : -1;
 }
 
@@ -71,7 +57,7 @@ static const char *read_line(struct span line, struct cgi_header *header, bool *
             return "a bad or second Status line";
         *status_seen = true;
     } else if (span_is_ignoring_case(name, "Content-Length")) {
-        int64_t length = read_number(value);
+        int64_t length = span_number(value);
         if (length < 0 || header->content_length >= 0)
             return "a bad or second Content-Length";
         header->content_length = length;

@@ -46,12 +46,15 @@ int listen_begin(struct lane *lane)
     return 0;
 }
 
-static void unregister(struct lane *lane)
+static void stop_listening(struct lane *lane)
 {
     for (int i = 0; i < lane->worker->listener_count; i++)
         epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, lane->worker->listeners[i].fd, NULL);
     epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, own_inbox(lane)->receive_fd, NULL);
-    lane->listening = false;
+    if (lane->listening) {
+        lane->listening = false;
+        worker_lane_stopped_listening(lane->worker);
+    }
 }
 
 /* Out of descriptors or memory: a listener that stays readable would spin. */
@@ -59,9 +62,7 @@ static void pause_accepting(struct lane *lane, int error)
 {
     log_error("listen", "accepting pauses: %s (raise the limit of open files, or lower nginx's keepalive)",
               strerror(error));
-    if (lane->listening)
-        atomic_fetch_sub(&lane->worker->listening_lanes, 1);
-    unregister(lane); /* also what a failed listen_begin has registered */
+    stop_listening(lane); /* also what a failed listen_begin has registered */
     lane->listen_again_us = lane->now_us + PAUSE_US;
 }
 
@@ -183,9 +184,7 @@ void listen_end(struct lane *lane)
     receive_some(lane);
     if (lane->listening)
         accept_backlog(lane);
-    if (lane->listening) { /* accepting may have paused meanwhile */
-        unregister(lane);
-        worker_lane_stopped_listening(lane->worker);
-    }
+    if (lane->listening) /* accepting may have paused meanwhile */
+        stop_listening(lane);
     lane->listen_again_us = 0;
 }

@@ -203,17 +203,10 @@ static int route_request(struct request *request, const struct route_table *tabl
 /* Returns −1 when none was declared, −2 when it is no number. An empty value is what nginx sends for no body. */
 static int64_t read_content_length(struct span text)
 {
-    int64_t length = 0;
     if (text.length == 0)
         return -1;
-    if (text.length > 18)
-        return -2;
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return -2;
-        length = length * 10 + (text.at[i] - '0');
-    }
-    return length;
+    int64_t length = span_number(text);
+    return length < 0 ? -2 : length;
 }
 
 /* Returns 0, or the status to answer instead of calling a handler. */

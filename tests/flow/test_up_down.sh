@@ -50,6 +50,16 @@ case_up_again_is_no_harm() {
     stack two check >"$dir/out" 2>&1 || fail "check: $(tail -n 1 "$dir/out")"
 }
 
+# An `up` that fails stops what it started, and nothing that ran before it.
+case_a_failing_up_spares_a_running_stack() {
+    local status=0
+
+    stack two up >"$dir/out" 2>&1 || fail "$(tail -n 1 "$dir/out")"
+    MILLRACE_PORT=$(free_port) MILLRACE_STATE=$dir/two "$root/runtime/stack" up >"$dir/out" 2>&1 || status=$?
+    check_equal 1 "$status" 'exit status with another port'
+    check_equal 200 "$(hello two)"
+}
+
 case_down_leaves_nothing() {
     stack two down >"$dir/out" 2>&1 || fail "$(tail -n 1 "$dir/out")"
     check_stack_is_gone two
