@@ -12,6 +12,8 @@
 #include "serve/record.h"
 #include "serve/stream.h"
 
+#define ENVIRONMENT_ENTRIES 64 /* what nginx sends are about 25 */
+
 struct request *request_new(void)
 {
     struct request *request = malloc(sizeof *request);
@@ -37,7 +39,6 @@ void request_reset(struct request *request)
     request->fcgx.ipcFd = request->fcgx.listen_sock = -1;
     request->route = NULL;
     request->record = request->params = request->body = (struct gather){0};
-    request->params_record_bytes = 0;
     request->body_given = false;
     request->content_length = -1;
     request->body_bytes = 0;
@@ -88,16 +89,6 @@ int request_gather(struct request *request, struct gather *gather, struct span b
     return 0;
 }
 
-/* Returns how many pairs there are, −1 when a length lies. */
-static int count_pairs(struct span pairs)
-{
-    struct span name, value;
-    int count = 0, result;
-    while ((result = record_pair(&pairs, &name, &value)) == 1)
-        count++;
-    return result < 0 ? -1 : count;
-}
-
 /* Writes `NAME=value` and its NUL. Returns the byte behind them. */
 static char *put_entry(char *to, struct span name, struct span value)
 {
@@ -118,86 +109,103 @@ static char *new_entry(struct request *request, const char *name, struct span va
     return entry;
 }
 
-static bool has_nul(struct span bytes)
-{
-    return bytes.length > 0 && memchr(bytes.at, '\0', bytes.length) != NULL;
-}
-
-/* Where the runtime needs a variable's place in the environment. */
-struct path_places {
-    char **script_name, **path_info;
-    struct span script_value, path_value;
-    struct span content_length;
+/* The environment while it is made, and where in it the runtime needs a variable. */
+struct environment {
+    char **entries; /* NULL at the end only when it is complete */
+    int count, room;
+    int script_name, path_info; /* their places, −1: none yet */
+    struct span script_value, path_value, content_length;
 };
 
-static void note(struct request *request, struct path_places *places, struct span name, struct span value, char **entry)
+static int add_entry(struct request *request, struct environment *environment, char *entry)
 {
-    if (span_is(name, "SCRIPT_NAME")) {
-        places->script_name = entry;
-        places->script_value = value;
-    } else if (span_is(name, "PATH_INFO")) {
-        places->path_info = entry;
-        places->path_value = value;
-    } else if (span_is(name, "REQUEST_METHOD")) {
-        request->method = *entry + name.length + 1;
-    } else if (span_is(name, "CONTENT_LENGTH")) {
-        places->content_length = value;
+    if (environment->count + 1 >= environment->room) {
+        int room = environment->room > 0 ? environment->room * 2 : ENVIRONMENT_ENTRIES;
+        char **larger = arena_take(&request->arena, (size_t)room * sizeof *larger);
+        if (larger == NULL)
+            return -1;
+        if (environment->count > 0)
+            memcpy(larger, environment->entries, (size_t)environment->count * sizeof *larger);
+        environment->entries = larger;
+        environment->room = room;
     }
-}
-
-/* Builds envp with room for two more entries. Returns 0, or the status to answer. */
-static int build_environment(struct request *request, int count, struct path_places *places)
-{
-    struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
-    char **envp = arena_take(&request->arena, ((size_t)count + 3) * sizeof *envp);
-    /* A pair's two lengths take at least the two bytes that an entry needs for = and NUL. */
-    char *text = arena_take(&request->arena, request->params.length);
-    if (envp == NULL || text == NULL)
-        return 500;
-    for (int i = 0; i < count; i++) {
-        CHECK(record_pair(&pairs, &name, &value) == 1);
-        if (has_nul(name) || has_nul(value))
-            return 400;
-        envp[i] = text;
-        text = put_entry(text, name, value);
-        note(request, places, name, value, &envp[i]);
-    }
-    envp[count] = NULL;
-    request->fcgx.envp = envp;
+    environment->entries[environment->count++] = entry;
     return 0;
 }
 
-/* Returns 0, −1 when memory is short. */
-static int set_paths(struct request *request, int count, struct path_places *places, struct span rest)
+static void note(struct request *request, struct environment *environment, struct span name, struct span value)
 {
-    char **envp = request->fcgx.envp;
-    if (places->script_name == NULL)
-        places->script_name = &envp[count++];
-    if (places->path_info == NULL)
-        places->path_info = &envp[count++];
-    *places->script_name = new_entry(request, "SCRIPT_NAME", span_text(request->route->settings->path));
-    *places->path_info = new_entry(request, "PATH_INFO", rest);
-    envp[count] = NULL;
-    return *places->script_name == NULL || *places->path_info == NULL ? -1 : 0;
+    int place = environment->count - 1;
+    if (span_is(name, "SCRIPT_NAME")) {
+        environment->script_name = place;
+        environment->script_value = value;
+    } else if (span_is(name, "PATH_INFO")) {
+        environment->path_info = place;
+        environment->path_value = value;
+    } else if (span_is(name, "REQUEST_METHOD")) {
+        request->method = environment->entries[place] + name.length + 1;
+    } else if (span_is(name, "CONTENT_LENGTH")) {
+        environment->content_length = value;
+    }
 }
 
-static int route_request(struct request *request, const struct route_table *table, int count, struct path_places *places)
+/* Returns 0, or the status to answer. */
+static int build_environment(struct request *request, struct environment *environment)
 {
-    size_t length = places->script_value.length + places->path_value.length;
-    uint8_t *path = arena_take(&request->arena, length + 1);
+    struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
+    /* A pair's two lengths take at least the two bytes that an entry needs for = and NUL. */
+    char *text = arena_take(&request->arena, request->params.length);
+    int result;
+    if (text == NULL)
+        return 500;
+    while ((result = record_pair(&pairs, &name, &value)) == 1) {
+        char *end = put_entry(text, name, value);
+        if (memchr(text, '\0', (size_t)(end - text) - 1) != NULL)
+            return 400;
+        if (add_entry(request, environment, text) < 0)
+            return 500;
+        note(request, environment, name, value);
+        text = end;
+    }
+    return result < 0 ? 400 : 0;
+}
+
+/* Sets the variable at `place`, or adds it. Returns 0, −1 when memory is short. */
+static int set_entry(struct request *request, struct environment *environment, int place, char *entry)
+{
+    if (entry == NULL)
+        return -1;
+    if (place < 0)
+        return add_entry(request, environment, entry);
+    environment->entries[place] = entry;
+    return 0;
+}
+
+static int set_paths(struct request *request, struct environment *environment, struct span rest)
+{
+    const char *route = request->route->settings->path;
+    if (set_entry(request, environment, environment->script_name, new_entry(request, "SCRIPT_NAME", span_text(route))) < 0)
+        return -1;
+    return set_entry(request, environment, environment->path_info, new_entry(request, "PATH_INFO", rest));
+}
+
+static int route_request(struct request *request, const struct route_table *table, struct environment *environment)
+{
+    struct span script = environment->script_value, info = environment->path_value;
+    uint8_t *path = arena_take(&request->arena, script.length + info.length + 1);
     if (path == NULL)
         return 500;
-    if (places->script_value.length > 0)
-        memcpy(path, places->script_value.at, places->script_value.length);
-    if (places->path_value.length > 0)
-        memcpy(path + places->script_value.length, places->path_value.at, places->path_value.length);
-    struct span rest = span_of(path, length);
+    if (script.length > 0)
+        memcpy(path, script.at, script.length);
+    if (info.length > 0)
+        memcpy(path + script.length, info.at, info.length);
+    struct span rest = span_of(path, script.length + info.length);
     request->route = route_find(table, rest);
     if (request->route == NULL)
         return 404;
     if (request->route->path_length > 1)
         span_take(&rest, request->route->path_length);
-    return set_paths(request, count, places, rest) < 0 ? 500 : 0;
+    return set_paths(request, environment, rest) < 0 ? 500 : 0;
 }
 
 /* Returns −1 when none was declared, −2 when it is no number. An empty value is what nginx sends for no body. */
@@ -212,16 +220,17 @@ static int64_t read_content_length(struct span text)
 /* Returns 0, or the status to answer instead of calling a handler. */
 static int open_request(struct request *request, const struct route_table *table)
 {
-    struct path_places places = {0};
-    int count = count_pairs(span_of(request->params.bytes, request->params.length));
-    int status = count < 0 ? 400 : build_environment(request, count, &places);
+    struct environment environment = {.script_name = -1, .path_info = -1};
+    int status = build_environment(request, &environment);
     if (status != 0)
         return status;
-    request->content_length = read_content_length(places.content_length);
+    request->content_length = read_content_length(environment.content_length);
     request->bodiless = strcmp(request->method, "HEAD") == 0;
-    status = route_request(request, table, count, &places);
+    status = route_request(request, table, &environment);
     if (status != 0)
         return status;
+    environment.entries[environment.count] = NULL;
+    request->fcgx.envp = environment.entries;
     if (request->content_length == -2)
         return 400;
     return request_body_is_over(request, request->content_length) ? 413 : 0;

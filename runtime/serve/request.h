@@ -50,7 +50,6 @@ struct request {
     size_t input_start, input_end;
     struct gather record; /* content of a BEGIN_REQUEST or management record */
     struct gather params;
-    size_t params_record_bytes; /* content of PARAMS so far, against the limit */
 
     /* The body: bytes gathered before the call, then read by the handler. */
     struct gather body;

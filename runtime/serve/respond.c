@@ -148,14 +148,30 @@ void respond_error(struct request *request, int status)
     request->status = status;
 }
 
+/* Writes the line into the bytes before `end`. Returns its start. */
+static uint8_t *put_content_length(uint8_t *end, size_t body_bytes)
+{
+    static const char name[] = "Content-Length: ";
+    *--end = '\n';
+    *--end = '\r';
+    do {
+        *--end = (uint8_t)('0' + body_bytes % 10);
+        body_bytes /= 10;
+    } while (body_bytes > 0);
+    end -= sizeof name - 1;
+    memcpy(end, name, sizeof name - 1);
+    return end;
+}
+
 /* Moves the header block down and puts the line in front of its blank line: the body stays where it is. */
 static uint8_t *insert_content_length(struct request *request, size_t body_bytes)
 {
-    char line[REQUEST_HEADROOM - RECORD_HEADER_BYTES];
-    size_t length = (size_t)snprintf(line, sizeof line, "Content-Length: %zu\r\n", body_bytes);
+    uint8_t line[REQUEST_HEADROOM - RECORD_HEADER_BYTES], *end = line + sizeof line;
+    uint8_t *line_start = put_content_length(end, body_bytes);
+    size_t length = (size_t)(end - line_start);
     uint8_t *start = content_start(request), *blank = start + request->header_blank;
     memmove(start - length, start, request->header_blank);
-    memcpy(blank - length, line, length);
+    memcpy(blank - length, line_start, length);
     return start - length;
 }
 
