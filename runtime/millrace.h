@@ -80,6 +80,12 @@ MR_PUBLIC int mr_header(FCGX_Request *req, const char *name, const char *value);
  * Returns 0, -1 when the stream is closed. */
 MR_PUBLIC int mr_html(FCGX_Stream *out, const char *text, size_t length);
 
+/* Returns 1 when nobody waits for the answer any more: the front end has aborted the request, or closed its end of the
+ * connection (nginx does when its client leaves); else 0. A handler that works for long asks now and then and returns.
+ * Never blocks; costs a system call. The handler's own thread. Not seen: an abort behind more than 32 KiB of a body that
+ * the handler has not read. */
+MR_PUBLIC int mr_client_gone(FCGX_Request *req);
+
 /* -- Configuration and state ----------------------------------------------------------------------------------- */
 
 /* The value of one entry of the route's `options` block, NULL when it is not set.

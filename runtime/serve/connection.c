@@ -1,6 +1,6 @@
 /*
- * connection.c: the states of a connection, one function per change. Runs on lanes; connection_receive and
- * connection_send also on a handler's thread.
+ * connection.c: the states of a connection, one function per change. Runs on lanes; connection_receive,
+ * connection_read_ahead and connection_send also on a handler's thread.
  *
  * Sockets are registered once, edge-triggered: a request costs one epoll_wait, one recv and one send. An edge that came
  * while nobody could use it is remembered in `more` and `hung_up`.
@@ -193,6 +193,7 @@ bool connection_serve(struct connection *connection)
 
 static bool advance(struct connection *connection)
 {
+    int64_t body_bytes = connection->request->body_bytes;
     switch (fastcgi_advance(connection)) {
     case FASTCGI_READY:
         return connection_serve(connection);
@@ -210,7 +211,9 @@ static bool advance(struct connection *connection)
     } else if (fastcgi_is_between(connection)) {
         become_idle(connection);
     } else if (connection->fastcgi.phase == FASTCGI_STDIN) {
-        become(connection, CONNECTION_READING, LANE_TIMER_BODY);
+        /* Counts from the last byte of the body: records of nobody do not prolong it. */
+        if (connection->timer_kind != LANE_TIMER_BODY || connection->request->body_bytes != body_bytes)
+            become(connection, CONNECTION_READING, LANE_TIMER_BODY);
     } else if (connection->state != CONNECTION_READING) {
         become(connection, CONNECTION_READING, LANE_TIMER_HEAD); /* counts from the first byte of the head */
     }
@@ -229,7 +232,7 @@ static bool read_on(struct connection *connection)
     connection->request->connection = connection;
     if (request_input_room(connection->request) == 0)
         return advance(connection);
-    ssize_t got = connection_receive(connection, false);
+    ssize_t got = connection_receive(connection, 0);
     if (got > 0)
         return advance(connection);
     if (got < 0 && errno == EAGAIN) {
@@ -355,24 +358,25 @@ void connection_close_idle(struct connection *connection)
 
 /* -- the socket --------------------------------------------------------------------------------------------------- */
 
-/* Returns true when the socket is ready within the time. The lane is given away first: only this request waits. */
-static bool wait_for(struct connection *connection, short events, int64_t timeout_us)
+/* Returns true when the socket is ready in time. The lane is given away first: only this request waits. */
+static bool wait_for(struct connection *connection, short events, int64_t deadline_us)
 {
     struct pollfd waited = {.fd = connection->fd, .events = events};
-    int timeout_ms = settings_of(connection)->debug ? -1 : (int)(timeout_us / CLOCK_MS);
+    bool unlimited = settings_of(connection)->debug;
     lane_give_away();
     int result;
     do
-        result = poll(&waited, 1, timeout_ms);
+        result = poll(&waited, 1, unlimited ? -1 : clock_ms_of(deadline_us - clock_now_us()));
     while (result < 0 && errno == EINTR);
     if (result == 0)
         errno = EAGAIN;
     return result > 0;
 }
 
-ssize_t connection_receive(struct connection *connection, bool wait)
+ssize_t connection_receive(struct connection *connection, int64_t deadline_us)
 {
     struct request *request = connection->request;
+    bool wait = deadline_us != 0;
     size_t room = request_input_room(request);
     for (;;) {
         ssize_t got = recv(connection->fd, request->input + request->input_end, room, MSG_DONTWAIT);
@@ -384,10 +388,26 @@ ssize_t connection_receive(struct connection *connection, bool wait)
             return got;
         if (errno == EINTR)
             continue;
-        if (errno != EAGAIN || !wait)
+        if (errno != EAGAIN || !wait || !wait_for(connection, POLLIN, deadline_us))
             return -1;
-        if (!wait_for(connection, POLLIN, settings_of(connection)->body_timeout_us))
-            return -1;
+    }
+}
+
+void connection_read_ahead(struct connection *connection)
+{
+    struct request *request = connection->request;
+    while (request->input_end < sizeof request->input) {
+        ssize_t got = recv(connection->fd, request->input + request->input_end,
+                           sizeof request->input - request->input_end, MSG_DONTWAIT);
+        if (got > 0) {
+            request->input_end += (size_t)got;
+            continue;
+        }
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0 || errno != EAGAIN)
+            connection->hung_up = true;
+        return;
     }
 }
 
@@ -432,7 +452,7 @@ int connection_send(struct connection *connection, struct iovec *iov, int count,
             return -1;
         if (!wait)
             return 1;
-        if (!wait_for(connection, POLLOUT, settings_of(connection)->write_timeout_us)) {
+        if (!wait_for(connection, POLLOUT, clock_now_us() + settings_of(connection)->write_timeout_us)) {
             log_warning("connection", "route %s: the peer did not read for write_timeout: its answer is cut",
                         connection->request->route->settings->path);
             return -1;

@@ -42,7 +42,7 @@ struct connection {
     uint8_t timer_kind;
     bool registered; /* in the lane's epoll set */
     bool more;       /* the socket may hold bytes that no event will announce */
-    bool hung_up;    /* the peer has closed its side */
+    _Atomic bool hung_up; /* the peer has closed its side; set by whoever sees it, a hint that orders nothing */
     bool wants_out;  /* registered for EPOLLOUT */
 };
 
@@ -73,8 +73,11 @@ void connection_free(struct connection *connection);
 /* -- whoever has the request --------------------------------------------------------------------------------------- */
 
 /* Reads more input for the request. Returns the bytes read, 0 at the end or when there is no room, −1 with errno
- * (EAGAIN: nothing there, or with `wait` nothing within body_timeout). With `wait` it blocks; the lane goes on. */
-ssize_t connection_receive(struct connection *connection, bool wait);
+ * (EAGAIN: nothing there). With a deadline (0: none) it blocks until then; the lane goes on. */
+ssize_t connection_receive(struct connection *connection, int64_t deadline_us);
+
+/* Reads what has arrived into the room that is left, and leaves bytes that were read before where they are. */
+void connection_read_ahead(struct connection *connection);
 
 /* Sends what `iov` names and advances it. Returns 0 when all has left, 1 when the socket is full (never with `wait`),
  * −1 when the peer has gone or, with `wait`, did not read for write_timeout. */

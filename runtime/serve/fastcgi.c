@@ -270,19 +270,27 @@ static enum fastcgi_body end_of_body(const struct request *request)
     return request->body_bytes < request->content_length ? FASTCGI_BODY_CUT : FASTCGI_BODY_END;
 }
 
+/* Nothing of the body, or of the connection, is to be had any more. */
+static enum fastcgi_body cut_body(struct connection *connection, bool keep)
+{
+    connection->fastcgi.keep = connection->fastcgi.keep && keep;
+    connection->fastcgi.phase = FASTCGI_COMPLETE;
+    return FASTCGI_BODY_CUT;
+}
+
 enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
 {
     struct connection *connection = request->connection;
+    int64_t deadline_us = 0; /* records of nobody do not prolong it */
     for (;;) {
         if (connection->fastcgi.phase != FASTCGI_STDIN || request->body_bytes == request->content_length)
             return end_of_body(request);
         switch (next_step(connection, bytes)) {
         case STEP_MORE:
-            if (connection_receive(connection, true) <= 0) {
-                connection->fastcgi.keep = false;
-                connection->fastcgi.phase = FASTCGI_COMPLETE;
-                return FASTCGI_BODY_CUT;
-            }
+            if (deadline_us == 0)
+                deadline_us = clock_now_us() + connection->lane->worker->settings->body_timeout_us;
+            if (connection_receive(connection, deadline_us) <= 0)
+                return cut_body(connection, false);
             break;
         case STEP_BODY:
             if (request->content_length < 0 && request_body_is_over(request, request->body_bytes))
@@ -296,15 +304,40 @@ enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
         case STEP_HEAD:
             break;
         case STEP_ABORTED:
-            connection->fastcgi.phase = FASTCGI_COMPLETE;
-            return FASTCGI_BODY_CUT;
+            request->aborted = true;
+            return cut_body(connection, true);
         case STEP_CLOSE:
         case STEP_BROKEN:
-            connection->fastcgi.keep = false;
-            connection->fastcgi.phase = FASTCGI_COMPLETE;
-            return FASTCGI_BODY_CUT;
+            return cut_body(connection, false);
         }
     }
+}
+
+/* Looks at what is not parsed yet, with a copy of the parser, up to where the next request begins. */
+static bool holds_abort(struct request *request)
+{
+    const struct fastcgi *fastcgi = &request->connection->fastcgi;
+    struct record_parser parser = fastcgi->parser;
+    struct span input = request_unparsed(request);
+    struct record_piece piece;
+    while (record_parse(&parser, &input, &piece) == RECORD_PIECE) {
+        if (piece.id != fastcgi->id)
+            continue;
+        if (piece.type == RECORD_BEGIN_REQUEST)
+            return false;
+        if (piece.type == RECORD_ABORT_REQUEST && piece.ends_record)
+            return true;
+    }
+    return false;
+}
+
+bool fastcgi_is_aborted(struct request *request)
+{
+    if (!request->aborted) {
+        connection_read_ahead(request->connection);
+        request->aborted = holds_abort(request);
+    }
+    return request->aborted;
 }
 
 /* -- answers ---------------------------------------------------------------------------------------------------- */

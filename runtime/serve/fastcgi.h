@@ -47,8 +47,12 @@ bool fastcgi_is_between(const struct connection *connection);
 enum fastcgi_body { FASTCGI_BODY_BYTES, FASTCGI_BODY_END, FASTCGI_BODY_CUT };
 
 /* Handler's thread. The next bytes of the body beyond those gathered, valid until the next call. Blocks for at most
- * body_timeout at a time. */
+ * body_timeout. */
 enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes) __attribute__((warn_unused_result));
+
+/* Handler's thread. True when the front end has sent ABORT_REQUEST for the request at hand: looks at what has arrived (as
+ * far as there is room for it, behind body bytes that nobody has read), and waits for nothing. */
+bool fastcgi_is_aborted(struct request *request);
 
 /* Puts a record's header in front of `content` and its padding behind it (room for both is the caller's).
  * Returns the whole record. */

@@ -1,7 +1,8 @@
 /*
- * fcgx.c: libfcgi's calls that reach into a request's private data. Inside this server the data is not what libfcgi
- * thinks it is, so these definitions, which the program exports, stand in front of the library's: they end the process
- * with a clear message instead of corrupting it. A handler needs none of them.
+ * fcgx.c: libfcgi's calls that reach into a request's private data, or set the library's own transport up. Inside this
+ * server the data is not what libfcgi thinks it is, so these definitions, which the program exports, stand in front of the
+ * library's: they end the process with a clear message instead of corrupting it. A handler needs none of them. The two that
+ * programs call out of habit answer what is true here.
  */
 #include <fcgiapp.h>
 
@@ -16,6 +17,16 @@ static _Noreturn void refuse(const char *call)
     log_error("fcgx", "a handler called %s: the server owns the request, a handler only answers it (see millrace.h)",
               call);
     abort();
+}
+
+EXPORTED int FCGX_Init(void)
+{
+    return 0;
+}
+
+EXPORTED int FCGX_IsCGI(void)
+{
+    return 0;
 }
 
 EXPORTED int FCGX_Accept(FCGX_Stream **in, FCGX_Stream **out, FCGX_Stream **err, FCGX_ParamArray *envp)

@@ -54,8 +54,9 @@ int inbox_receive(const struct inbox *inbox)
     struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     int fd = -1;
-    if (recvmsg(inbox->receive_fd, &message, MSG_CMSG_CLOEXEC) < 0)
-        return -1;
+    while (recvmsg(inbox->receive_fd, &message, MSG_CMSG_CLOEXEC) < 0)
+        if (errno != EINTR)
+            return -1;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (header != NULL && header->cmsg_type == SCM_RIGHTS)
         memcpy(&fd, CMSG_DATA(header), sizeof fd);

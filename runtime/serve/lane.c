@@ -260,15 +260,13 @@ static bool handle_events(struct lane *lane)
 
 static void expire_timers(struct lane *lane)
 {
-    if (lane->worker->settings->debug)
-        return;
-    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS; kind++) {
+    if (lane->listen_again_us != 0 && lane->listen_again_us <= lane->now_us)
+        listen_resume(lane);
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && !lane->worker->settings->debug; kind++) {
         struct connection *connection;
         while ((connection = first_timed(&lane->timers[kind])) != NULL && connection->deadline_us <= lane->now_us)
             connection_on_timeout(connection);
     }
-    if (lane->listen_again_us != 0 && lane->listen_again_us <= lane->now_us)
-        listen_resume(lane);
 }
 
 /* A draining lane stops accepting, closes what is idle, and ends when no lane has a connection left. */
@@ -290,9 +288,7 @@ static int sleep_ms(const struct lane *lane)
     int64_t first_us = lane->listen_again_us > 0 ? lane->listen_again_us : INT64_MAX;
     if (!list_is_empty(&lane->ready))
         return 0;
-    if (lane->worker->settings->debug)
-        return -1;
-    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS; kind++) {
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && !lane->worker->settings->debug; kind++) {
         if (list_is_empty(&lane->timers[kind]))
             continue;
         int64_t deadline_us = LIST_ELEMENT(lane->timers[kind].next, struct connection, timer)->deadline_us;
@@ -300,8 +296,7 @@ static int sleep_ms(const struct lane *lane)
     }
     if (first_us == INT64_MAX)
         return -1;
-    int64_t left_us = first_us - lane->now_us;
-    return left_us <= 0 ? 0 : (int)((left_us + CLOCK_MS - 1) / CLOCK_MS);
+    return clock_ms_of(first_us - lane->now_us);
 }
 
 static void wait_for_events(struct lane *lane)

@@ -154,12 +154,16 @@ static void receive_some(struct lane *lane)
 {
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         int fd = inbox_receive(own_inbox(lane));
-        if (fd < 0) {
-            on_failure(lane, errno);
+        int error = errno;
+        if (fd < 0 && error == EAGAIN)
+            return;
+        if (fd >= 0)
+            take_in(lane, fd);
+        scoreboard_received(lane->worker->scoreboard, lane->worker->number - 1);
+        if (fd < 0) { /* lost: no descriptor could be made for it */
+            on_failure(lane, error);
             return;
         }
-        take_in(lane, fd);
-        scoreboard_received(lane->worker->scoreboard, lane->worker->number - 1);
     }
 }
 

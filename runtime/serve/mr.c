@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "serve/cgi_header.h"
+#include "serve/connection.h"
 #include "serve/request.h"
 
 static int put(FCGX_Stream *out, const char *text, size_t length)
@@ -85,6 +86,12 @@ int mr_html(FCGX_Stream *out, const char *text, size_t length)
         plain = i + 1;
     }
     return put(out, text + plain, length - plain);
+}
+
+int mr_client_gone(FCGX_Request *req)
+{
+    struct request *request = request_of(req);
+    return fastcgi_is_aborted(request) || request->connection->hung_up;
 }
 
 const char *mr_route_option(const struct mr_route *route, const char *name)

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "serve/lane.h"
+#include "serve/worker.h"
 
 static void push_waiting(struct pool_thread *thread)
 {
@@ -42,16 +44,26 @@ static struct lane *sleep_until_woken(struct pool_thread *thread)
     return thread->lane;
 }
 
+/* A handler that calls pthread_exit would take a thread, or a lane, with it: that ends the worker, like exit(). */
+static void report_exit_of_thread(void *unused)
+{
+    (void)unused;
+    log_error("pool", "a handler called pthread_exit(): the worker ends, with every request it was serving");
+    _exit(WORKER_EXIT_BY_HANDLER);
+}
+
 static void *thread_main(void *argument)
 {
     struct pool_thread *thread = argument;
     struct lane *lane;
     log_set_thread(thread->number);
+    pthread_cleanup_push(report_exit_of_thread, NULL);
     while ((lane = sleep_until_woken(thread)) != NULL) {
         lane_run(lane);
         push_waiting(thread);
         pool_release(thread->pool); /* after the push: a reservation promises that somebody is on the list */
     }
+    pthread_cleanup_pop(0);
     return NULL;
 }
 

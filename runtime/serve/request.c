@@ -46,7 +46,7 @@ void request_reset(struct request *request)
     request->error_status = 0;
     request->refusal = NULL;
     request->header_bytes = 0;
-    request->started = request->cut = false;
+    request->started = request->cut = request->aborted = false;
     request->bodiless = request->error_used = false;
     request->status = 200;
     request->declared_bytes = -1;

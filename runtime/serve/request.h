@@ -64,6 +64,7 @@ struct request {
     size_t header_bytes; /* of the header block at the front of the output, 0 until it was found right */
     size_t header_blank; /* where its blank line begins */
     bool started;      /* bytes of the answer have left */
+    bool aborted;      /* the front end has given the request up: nothing but its end is sent any more */
     bool cut;          /* the answer cannot be completed: the connection ends instead */
     bool bodiless;     /* HEAD, 204, 304: the handler's body is counted and not sent */
     bool error_used;   /* something was written to the err stream */

@@ -103,6 +103,8 @@ int respond_flush(struct request *request)
         stream_empty_output(request);
         return 0;
     }
+    if (fastcgi_is_aborted(request))
+        return -1;
     request->started = true;
     size_t length = count_and_clip(request, header_bytes);
     int result = 0;
@@ -217,7 +219,9 @@ void respond_finish(struct request *request)
 {
     uint8_t *start = content_start(request);
     size_t length;
-    if (!request->started) {
+    if (request->aborted) {
+        length = 0;
+    } else if (!request->started) {
         start = settle(request);
         length = (size_t)(request->out.wrNext - start);
     } else {

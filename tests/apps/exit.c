@@ -1,13 +1,17 @@
-/* exit.c: a handler that ends the process by calling exit() with the number in the query. */
+/* exit.c: a handler that ends the process by calling exit() with the number in the query, or with "thread" its thread. */
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <millrace.h>
 
 static int leave(FCGX_Request *req)
 {
-    const char *status = FCGX_GetParam("QUERY_STRING", req->envp);
+    const char *query = FCGX_GetParam("QUERY_STRING", req->envp);
 
-    exit(status ? atoi(status) : 0);
+    if (query && strcmp(query, "thread") == 0)
+        pthread_exit(NULL);
+    exit(query ? atoi(query) : 0);
 }
 
 const struct mr_app mr_app = {.abi = MR_ABI, .name = "exit", .handle = leave};

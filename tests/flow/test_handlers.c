@@ -193,6 +193,11 @@ static void exit_in_a_handler(void)
     check_ends_worker("/exit", "7", "exit()");
 }
 
+static void pthread_exit_in_a_handler(void)
+{
+    check_ends_worker("/exit", "thread", "pthread_exit()");
+}
+
 static void crash_after_crash(void)
 {
     struct server *server = server_start(NULL);
@@ -212,46 +217,46 @@ static void crash_after_crash(void)
     bytes_fini(&bytes);
 }
 
-/* The calls that the runtime owns: they fail loudly, naming themselves, or do no harm; never a hang, never another
- * request's answer. */
+/* The calls that the runtime owns fail loudly, naming themselves: never a hang, never another request's answer. */
 static void libfcgi_calls_of_the_runtime(void)
 {
-    static const struct {
-        const char *query, *name;
-    } calls[] = {{"accept_r", "FCGX_Accept_r"},
-                 {"finish_r", "FCGX_Finish_r"},
-                 {"free", "FCGX_Free"},
-                 {"init", "FCGX_InitRequest"}};
+    static const char *const calls[] = {
+        "FCGX_Accept", "FCGX_Accept_r", "FCGX_Finish",       "FCGX_Finish_r",   "FCGX_Free",          "FCGX_InitRequest",
+        "FCGX_Attach", "FCGX_Detach",   "FCGX_CreateWriter", "FCGX_FreeStream", "FCGX_SetExitStatus", "FCGX_StartFilterData"};
+    char line[64];
 
     for (size_t i = 0; i < SUITE_COUNT(calls); i++) {
-        struct server *server = server_start(NULL);
+        struct server *server = server_start("workers = 1");
         struct link *link = link_new(server->local);
         struct bytes bytes = {0};
 
-        record_whole(&bytes, &(struct record_request){.path = "/unroutine", .query = calls[i].query});
+        record_whole(&bytes, &(struct record_request){.path = "/unroutine", .query = calls[i]});
         link_send(link, bytes.data, bytes.length);
-        SUITE_CHECK(link_closes(link, 5000), "%s hangs", calls[i].name);
-        SUITE_CHECK(server_log_waits_for(server, calls[i].name, 2000), "%s is not in the log", calls[i].name);
+        SUITE_CHECK(link_closes(link, 5000), "%s hangs", calls[i]);
+        snprintf(line, sizeof line, "called %s:", calls[i]);
+        SUITE_CHECK(server_log_waits_for(server, line, 2000), "%s is not in the log", calls[i]);
         answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
         CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
         bytes_fini(&bytes);
     }
 }
 
-static void exit_status_call(void)
+/* Those that work on a stream's public members work here as they do in libfcgi. */
+static void libfcgi_calls_on_streams(void)
 {
-    struct server *server = server_start(NULL);
-    struct link *link = link_new(server->local);
-    struct bytes bytes = {0};
-    char byte;
+    static const struct {
+        const char *query, *body, *expected;
+    } calls[] = {{"errors", "", "0 0 0 0"},         {"unget", "body", "bcz"},       {"lines", "one\ntwo\n0123456789abcdefgh", "[one\n][two\n][0123456789abcde][fgh]"},
+                 {"close-in", "body", "0 -1"},    {"close-out", "", "before"},    {"close-err", "", "-1"},
+                 {"wrong-way", "body", "-1 -1"}};
 
-    record_whole(&bytes, &(struct record_request){.path = "/unroutine", .query = "exit-status"});
-    link_send(link, bytes.data, bytes.length);
-    CU_ASSERT(link_try_read(link, &byte, 1, 5000) >= 0); /* an answer, or the end; no hang */
-    answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
-    CU_ASSERT_EQUAL(answer_status(&answer), 200);
-    CU_ASSERT_EQUAL(answer.app_status, 0);
-    bytes_fini(&bytes);
+    for (size_t i = 0; i < SUITE_COUNT(calls); i++) {
+        answer_ask_once(&answer, server_shared()->local,
+                        &(struct record_request){.path = "/unroutine", .query = calls[i].query, .body = calls[i].body,
+                                                 .body_length = strlen(calls[i].body)});
+        SUITE_CHECK(answer_status(&answer) == 200 && answer_body_is(&answer, calls[i].expected), "%s: %.80s", calls[i].query,
+                    bytes_text(&answer.out));
+    }
 }
 
 /* -- Handlers that start processes ------------------------------------------------------------------------------------
@@ -312,9 +317,10 @@ static const struct suite_case cases[] = {
     {"a crash takes one request and one worker", crash},
     {"abort takes one request and one worker", abort_in_a_handler},
     {"exit is like a crash", exit_in_a_handler},
+    {"pthread_exit is like a crash", pthread_exit_in_a_handler},
     {"crash after crash", crash_after_crash},
     {"libfcgi's calls that the runtime owns", libfcgi_calls_of_the_runtime},
-    {"FCGX_SetExitStatus does no harm", exit_status_call},
+    {"libfcgi's calls on streams", libfcgi_calls_on_streams},
     {"system and fork work", child_processes},
     {"child processes have default signals", children_have_default_signals},
     {"child processes get no descriptors", children_get_no_descriptors},

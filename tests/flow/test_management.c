@@ -285,7 +285,87 @@ static void abort_while_reading(void)
     abort_after(0, 5, true);
 }
 
+static void add_abort(struct bytes *bytes, int id)
+{
+    bytes_clear(bytes);
+    record_add(bytes, RECORD_ABORT, id, NULL, 0);
+}
+
+/* Starts a request of /watcher whose body has not ended, and waits until its handler runs. */
+static struct link *start_watcher(const char *address, const char *way)
+{
+    struct link *link = link_new(address);
+    struct bytes bytes = {0}, params = {0};
+
+    record_params(&params, &(struct record_request){.method = "POST", .path = "/watcher", .query = way,
+                                                    .no_content_length = true});
+    record_begin(&bytes, 9, RECORD_RESPONDER, RECORD_KEEP);
+    record_stream(&bytes, RECORD_PARAMS, 9, params.data, params.length, 0);
+    record_stream(&bytes, RECORD_STDIN, 9, "bodybody", 8, 4);
+    if (strcmp(way, "read") == 0) { /* more than is gathered before the call, and no end */
+        bytes.length -= 8;
+        bytes_add_fill(&params, 'x', 10000);
+        for (int i = 0; i < 10; i++)
+            record_add(&bytes, RECORD_STDIN, 9, params.data, 10000);
+    }
+    link_send(link, bytes.data, bytes.length);
+    bytes_fini(&bytes);
+    bytes_fini(&params);
+    return link;
+}
+
+/* However the handler looks for it, it learns of the abort; the request ends as every other, without a late answer; the
+ * connection goes on. */
+static void aborted_handler(const char *address, const char *way)
+{
+    struct link *link = start_watcher(address, way);
+    struct bytes bytes = {0};
+
+    link_is_silent(link, 100);
+    add_abort(&bytes, 4711); /* of nobody */
+    link_send(link, bytes.data, bytes.length);
+    link_is_silent(link, 20);
+    add_abort(&bytes, 9);
+    link_send(link, bytes.data, bytes.length);
+    answer_read(&answer, link, 9, 1000);
+    SUITE_CHECK(answer.app_status == 7, "by %s: the handler was not told, it returned %u", way, answer.app_status);
+    SUITE_CHECK(strstr(bytes_text(&answer.out), "watched") == NULL, "by %s: a late answer", way);
+    ask_hello(link);
+    CU_ASSERT(link_is_silent(link, 20));
+    bytes_fini(&bytes);
+}
+
 static void abort_while_the_handler_runs(void)
+{
+    static const char *const ways[] = {"poll", "read", "write"};
+    struct server *server = server_shared();
+
+    for (size_t i = 0; i < SUITE_COUNT(ways); i++) {
+        aborted_handler(server->local, ways[i]);
+        aborted_handler(server->tcp, ways[i]);
+    }
+}
+
+/* An abort that comes behind the request's end belongs to the next one, which has the same id. */
+static void abort_of_the_next_request(void)
+{
+    struct link *link = link_new(server_shared()->local);
+    struct bytes bytes = {0};
+
+    record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/sleeper", .query = "50"});
+    record_begin(&bytes, 1, RECORD_RESPONDER, RECORD_KEEP);
+    record_add(&bytes, RECORD_ABORT, 1, NULL, 0);
+    link_send(link, bytes.data, bytes.length);
+    answer_read(&answer, link, 1, 1000);
+    CU_ASSERT(answer_body_is(&answer, "slept 50\n"));
+    answer_read(&answer, link, 1, 1000);
+    CU_ASSERT_EQUAL(answer.out.length, 0);
+    ask_hello(link);
+    bytes_fini(&bytes);
+}
+
+/* A handler that does not look is not disturbed: its answer is complete. */
+static void abort_of_a_handler_that_does_not_look(void)
 {
     struct link *link = link_new(server_shared()->local);
     struct bytes bytes = {0};
@@ -293,12 +373,28 @@ static void abort_while_the_handler_runs(void)
     record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/sleeper", .query = "200"});
     link_send(link, bytes.data, bytes.length);
     link_is_silent(link, 50);
-    bytes_clear(&bytes);
-    record_add(&bytes, RECORD_ABORT, 1, NULL, 0);
+    add_abort(&bytes, 1);
     link_send(link, bytes.data, bytes.length);
     answer_read_end(&answer, link, 1, 2000);
     ask_hello(link);
     bytes_fini(&bytes);
+}
+
+/* The front end closes: a handler that asks learns of it, whichever socket, and its thread is free again. */
+static void peer_leaves_a_handler_that_looks(void)
+{
+    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2");
+
+    for (int i = 0; i < 4; i++) {
+        struct link *link = start_watcher(i % 2 ? server->tcp : server->local, i < 2 ? "poll" : "write");
+
+        link_is_silent(link, 50);
+        link_free(link);
+        SUITE_CHECK(server_log_waits_for(server, i < 2 ? "watcher by poll: told" : "watcher by write: told", 1000),
+                    "not told of the closed connection");
+        ask_hello(link_new(server->local));
+    }
+    CU_ASSERT_EQUAL(server_log_count(server, "never told"), 0);
 }
 
 static void abort_of_nothing(void)
@@ -328,6 +424,9 @@ static const struct suite_case cases[] = {
     {"broken records close the connection", broken_heads_close},
     {"ABORT while the request is read", abort_while_reading},
     {"ABORT while the handler runs", abort_while_the_handler_runs},
+    {"ABORT of a handler that does not look", abort_of_a_handler_that_does_not_look},
+    {"ABORT of the next request", abort_of_the_next_request},
+    {"a peer that leaves a handler that looks", peer_leaves_a_handler_that_looks},
     {"ABORT of no request", abort_of_nothing},
 };
 

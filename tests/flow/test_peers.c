@@ -100,6 +100,41 @@ static void silence_has_limits(void)
     bytes_fini(&bytes);
 }
 
+/* Records of nobody come again and again: body_timeout counts from the last byte of the body all the same. */
+static void foreign_records_prolong_nothing(const struct server *server, size_t body_length)
+{
+    struct record_request request = {.method = "POST", .path = "/readpart", .query = "all", .body_length = body_length + 1};
+    struct link *link = link_new(server->local);
+    struct bytes params = {0}, bytes = {0}, foreign = {0};
+    int64_t start_ms;
+
+    record_params(&params, &request);
+    record_begin(&bytes, 1, RECORD_RESPONDER, RECORD_KEEP);
+    record_stream(&bytes, RECORD_PARAMS, 1, params.data, params.length, 0);
+    bytes_add_fill(&foreign, 'x', body_length);
+    record_stream(&bytes, RECORD_STDIN, 1, foreign.data, body_length, 10000);
+    bytes.length -= RECORD_HEAD; /* no end */
+    link_send(link, bytes.data, bytes.length);
+    bytes_clear(&foreign);
+    record_add(&foreign, RECORD_STDIN, 2, "nobody's", 8);
+    start_ms = deadline_now_ms();
+    while (link_is_silent(link, 100) && deadline_now_ms() - start_ms < 4000)
+        link_try_send(link, foreign.data, foreign.length, 1000);
+    SUITE_CHECK(deadline_now_ms() - start_ms < 2000, "%zu bytes: waited %d ms", body_length,
+                (int)(deadline_now_ms() - start_ms));
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+    bytes_fini(&foreign);
+}
+
+static void records_of_nobody_prolong_nothing(void)
+{
+    struct server *server = server_start("body_timeout = 1");
+
+    foreign_records_prolong_nothing(server, 10);     /* the lane waits */
+    foreign_records_prolong_nothing(server, 100000); /* the handler waits */
+}
+
 static void idle_connection_closes_silently(void)
 {
     struct server *server = server_start("idle_timeout = 1");
@@ -137,6 +172,7 @@ static const struct suite_case cases[] = {
     {"idle connections hold no thread", idle_connections_hold_no_thread},
     {"peers leave at every byte", peers_leave_anywhere},
     {"silence in head and body has limits", silence_has_limits},
+    {"records of nobody prolong nothing", records_of_nobody_prolong_nothing},
     {"an idle connection closes silently", idle_connection_closes_silently},
     {"a silent reader has a limit", silent_reader_has_a_limit},
 };
