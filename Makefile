@@ -34,6 +34,14 @@ $(BUILD)/obj/runtime/%.o: runtime/%.c
 $(BUILD)/millrace: $(RUNTIME_OBJECTS)
 	$(Q)$(CC) $(CFLAGS) -Wl,--export-dynamic $^ -o $@ $(RUNTIME_LIBS)
 
+# The same program with threads held back where they hand over to each other, for tests/flow/test_races.c.
+$(BUILD)/obj/races/%.o: runtime/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -DMR_RACES $(DEPEND) -fvisibility=hidden -Iruntime -c $< -o $@
+
+$(BUILD)/millrace-races: $(RUNTIME_SOURCES:runtime/%.c=$(BUILD)/obj/races/%.o)
+	$(Q)$(CC) $(CFLAGS) -Wl,--export-dynamic $^ -o $@ $(RUNTIME_LIBS)
+
 # -- applications: apps/NAME.c becomes build/apps/NAME.so ---------------------------------------------------------
 APP_NAMES := $(patsubst apps/%.c,%,$(wildcard apps/*.c))
 APPS := $(APP_NAMES:%=$(BUILD)/apps/%.so)
@@ -108,7 +116,7 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS)
-check-build: all $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS)
+check-build: all $(BUILD)/millrace-races $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS)
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES

@@ -18,7 +18,7 @@
 enum { EXIT_STATUS_MAX = 100 }; /* above are the statuses of timeout(1) and of signals */
 
 static struct {
-    const char *title;
+    char title[64];
     const char *running; /* the case that runs now, NULL between cases */
     const char *skipped; /* why it ended early, NULL when it did not */
     pid_t pid;           /* a child that a case forked must not speak for the suite */
@@ -160,8 +160,8 @@ int suite_main(const char *title, const struct suite_case *cases, size_t count, 
 {
     CU_pSuite owner;
 
+    snprintf(suite.title, sizeof suite.title, "%s%s", title, getenv("MILLRACE_TEST_TCP") ? " over TCP" : "");
     setvbuf(stdout, NULL, _IOLBF, 0); /* a forked child must find nothing to write twice */
-    suite.title = title;
     suite.pid = getpid();
     if (CU_initialize_registry() != CUE_SUCCESS || !(owner = CU_add_suite(title, NULL, NULL))) {
         printf("not ok - %s: start: %s\n", title, CU_get_error_msg());

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/race.h"
 int mailbox_init(struct mailbox *mailbox)
 {
     atomic_init(&mailbox->newest, NULL);
@@ -35,6 +36,7 @@ void mailbox_post(struct mailbox *mailbox, struct mail *mail)
         mail->next = newest;
     while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &newest, mail, memory_order_release,
                                                   memory_order_relaxed));
+    RACE_POINT(mailbox_posted);
     if (newest == NULL)
         mailbox_wake(mailbox); /* Otherwise whoever made it non-empty has woken the owner. */
 }
@@ -44,6 +46,7 @@ struct mail *mailbox_collect(struct mailbox *mailbox)
     uint64_t count;
     ssize_t got = read(mailbox->fd, &count, sizeof count);
     (void)got;
+    RACE_POINT(mailbox_read);
     struct mail *mail = atomic_exchange_explicit(&mailbox->newest, NULL, memory_order_acquire);
     struct mail *oldest = NULL;
     while (mail != NULL) {

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/race.h"
 #include "serve/request.h"
 #include "serve/respond.h"
 #include "serve/tally.h"
@@ -184,9 +185,11 @@ bool connection_serve(struct connection *connection)
         return true;
     }
     /* The lane has another runner by now: this thread has nothing but the request and its connection. */
+    RACE_POINT(lane_lost);
     respond_finish(request);
     if (connection_send(connection, request->unsent, 2, true) < 0)
         request->cut = true;
+    RACE_POINT(lane_posting);
     mailbox_post(&lane->mailbox, &connection->mail);
     return false;
 }
@@ -266,6 +269,7 @@ void connection_arrive(struct connection *connection)
 {
     struct lane *lane = connection->lane;
     if (connection->state == CONNECTION_HANDLING) {
+        RACE_POINT(connection_back);
         finish_answer(connection, !connection->request->cut);
         return;
     }

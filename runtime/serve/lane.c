@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/race.h"
 #include "serve/connection.h"
 #include "serve/listen.h"
 #include "serve/request.h"
@@ -90,6 +91,7 @@ bool lane_reserve(struct lane *lane)
         return true;
     lane->reserved = pool_reserve(&lane->worker->pool);
     if (!lane->reserved) {
+        RACE_POINT(lane_starving);
         /* Pairs with pool_release: either the thread that is set free sees the flag, or the second try sees the thread. */
         atomic_store(&lane->starving, true);
         lane->reserved = pool_reserve(&lane->worker->pool);
@@ -103,12 +105,14 @@ uint64_t lane_enter(struct lane *lane)
     current_lane = lane;
     current_call = call;
     atomic_store_explicit(&lane->call, call, memory_order_release);
+    RACE_POINT(lane_entered);
     return call;
 }
 
 bool lane_leave(struct lane *lane, uint64_t call)
 {
     current_lane = NULL;
+    RACE_POINT(lane_leaving);
     return atomic_compare_exchange_strong_explicit(&lane->call, &call, call - 1, memory_order_acq_rel,
                                                    memory_order_relaxed);
 }
@@ -118,6 +122,7 @@ void lane_take(struct lane *lane, uint64_t call)
     if (!atomic_compare_exchange_strong_explicit(&lane->call, &call, call - 1, memory_order_acq_rel,
                                                  memory_order_relaxed))
         return;
+    RACE_POINT(lane_taken);
     CHECK(lane->reserved);
     lane->reserved = false;
     pool_hand(&lane->worker->pool, lane);
@@ -129,6 +134,7 @@ void lane_give_away(void)
     if (lane == NULL || lane->worker->settings->debug)
         return;
     current_lane = NULL;
+    RACE_POINT(lane_given_up);
     lane_take(lane, current_call);
 }
 
@@ -307,7 +313,9 @@ static void wait_for_events(struct lane *lane)
             lane->reserved = false;
             pool_release(&lane->worker->pool);
         }
+        RACE_POINT(lane_resting);
         atomic_store_explicit(&lane->awake, false, memory_order_release);
+        RACE_POINT(lane_asleep);
     }
     int count = epoll_wait(lane->epoll_fd, lane->events, LANE_EVENTS, timeout_ms);
     CHECK(count >= 0 || errno == EINTR);
@@ -316,6 +324,7 @@ static void wait_for_events(struct lane *lane)
     lane->now_us = clock_now_us();
     if (timeout_ms != 0) {
         atomic_store(&lane->awake, true); /* pairs with the watchdog's look before it sleeps */
+        RACE_POINT(lane_awake);
         watchdog_notice(&lane->worker->watchdog);
     }
 }

@@ -15,6 +15,7 @@
 
 #include "base/listener.h"
 #include "base/log.h"
+#include "base/race.h"
 #include "serve/connection.h"
 #include "serve/worker.h"
 
@@ -106,6 +107,7 @@ static bool hand_over(struct lane *lane, int fd)
     if (chosen == self || lane_is_draining(lane))
         return false;
     scoreboard_sent(worker->scoreboard, chosen);
+    RACE_POINT(inbox_sending);
     if (inbox_send(&worker->inboxes[chosen], fd) < 0) {
         scoreboard_received(worker->scoreboard, chosen);
         return false;

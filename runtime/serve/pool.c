@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/race.h"
 #include "serve/lane.h"
 #include "serve/worker.h"
 
@@ -59,8 +60,11 @@ static void *thread_main(void *argument)
     log_set_thread(thread->number);
     pthread_cleanup_push(report_exit_of_thread, NULL);
     while ((lane = sleep_until_woken(thread)) != NULL) {
+        RACE_POINT(pool_woken);
         lane_run(lane);
+        RACE_POINT(pool_returning);
         push_waiting(thread);
+        RACE_POINT(pool_waiting);
         pool_release(thread->pool); /* after the push: a reservation promises that somebody is on the list */
     }
     pthread_cleanup_pop(0);
@@ -130,5 +134,6 @@ void pool_hand(struct pool *pool, struct lane *lane)
 {
     struct pool_thread *thread = pop_waiting(pool);
     CHECK(thread != NULL);
+    RACE_POINT(pool_handing);
     wake_for(thread, lane);
 }

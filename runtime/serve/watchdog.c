@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/check.h"
+#include "base/race.h"
 #include "serve/lane.h"
 
 #define LOOK_NS    1000000
@@ -21,8 +22,10 @@ static bool look(struct watchdog *watchdog)
     for (int i = 0; i < watchdog->lane_count; i++) {
         struct lane *lane = &watchdog->lanes[i];
         uint64_t call = atomic_load_explicit(&lane->call, memory_order_acquire);
-        if ((call & 1) && call == watchdog->seen[i])
+        if ((call & 1) && call == watchdog->seen[i]) {
+            RACE_POINT(watchdog_looked);
             lane_take(lane, call);
+        }
         watchdog->seen[i] = call;
         working = working || (call & 1) || atomic_load(&lane->awake);
     }
@@ -40,6 +43,7 @@ static bool any_awake(const struct watchdog *watchdog)
 static void sleep_until_noticed(struct watchdog *watchdog)
 {
     atomic_store(&watchdog->asleep, true);
+    RACE_POINT(watchdog_tired);
     /* Pairs with the lane's store to `awake` before it calls watchdog_notice: one of the two sees the other. */
     if ((any_awake(watchdog) || atomic_load(&watchdog->stopping)) && atomic_exchange(&watchdog->asleep, false))
         return;

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/race.h"
 #include "serve/tally.h"
 
 static pid_t serving_process; /* this process while handlers may run, else 0 */
@@ -126,7 +127,8 @@ static void start_lanes(struct worker *worker)
             cannot_start("lane");
     if (!settings->debug && watchdog_start(&worker->watchdog, worker->lanes, settings->lanes) < 0)
         cannot_start("watchdog");
-    if (pool_start(&worker->pool, settings->threads, worker->lanes, settings->lanes) < 0)
+    /* One thread more: with `threads - lanes` handlers blocked there is still one to reserve, and short ones are answered. */
+    if (pool_start(&worker->pool, settings->threads + 1, worker->lanes, settings->lanes) < 0)
         cannot_start("threads");
     for (int i = 0; i < settings->lanes; i++) {
         CHECK(pool_reserve(&worker->pool));
@@ -190,6 +192,7 @@ static void stop_all(struct worker *worker)
     for (size_t i = 0; i < worker->routes.count; i++)
         route_stop(&worker->routes.routes[i]);
     log_tallies(worker);
+    race_report();
     for (int i = 0; i < worker->settings->lanes; i++)
         lane_fini(&worker->lanes[i]);
     free(worker->lanes);

@@ -89,6 +89,38 @@ long process_thread_count(pid_t pid)
     return process_count_entries(pid, "task");
 }
 
+static int process_count_lines(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "re");
+    int count = 0;
+    char line[256];
+
+    while (file && fgets(line, sizeof line, file))
+        count += strncmp(line, key, strlen(key)) == 0;
+    if (file)
+        fclose(file);
+    return count;
+}
+
+size_t process_epoll_counts(pid_t pid, int *counts, size_t max)
+{
+    char path[300];
+    struct dirent *entry;
+    size_t sets = 0;
+    DIR *all;
+
+    snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
+    all = opendir(path);
+    while (all && (entry = readdir(all)) && sets < max) {
+        snprintf(path, sizeof path, "/proc/%d/fdinfo/%.20s", (int)pid, entry->d_name);
+        counts[sets] = process_count_lines(path, "tfd:");
+        sets += counts[sets] > 0;
+    }
+    if (all)
+        closedir(all);
+    return sets;
+}
+
 /* The number behind `key` in a file of /proc, -1 when it is not there. */
 static long process_figure(const char *path, const char *key)
 {
@@ -114,7 +146,7 @@ long process_resident_kb(pid_t pid)
     return process_figure(path, "VmRSS:");
 }
 
-long process_wakeups(pid_t pid)
+long process_switches(pid_t pid)
 {
     char path[300];
     struct dirent *entry;
@@ -127,7 +159,7 @@ long process_wakeups(pid_t pid)
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)pid, entry->d_name);
-        sum += process_figure(path, "voluntary_ctxt_switches:");
+        sum += process_figure(path, "voluntary_ctxt_switches:") + process_figure(path, "nonvoluntary_ctxt_switches:");
     }
     if (all)
         closedir(all);

@@ -19,7 +19,10 @@ bool process_runs(pid_t pid); /* a zombie does not */
 long process_descriptor_count(pid_t pid);
 long process_thread_count(pid_t pid);
 long process_resident_kb(pid_t pid);
-long process_wakeups(pid_t pid); /* voluntary context switches of all its threads so far */
+long process_switches(pid_t pid); /* context switches of all its threads so far */
+
+/* The sockets and the like in each of its epoll sets, set by set. Returns the number of sets, at most `max`. */
+size_t process_epoll_counts(pid_t pid, int *counts, size_t max);
 
 /* Waits until the process has left. Returns whether it did. */
 bool process_leaves(pid_t pid, int limit_ms);

@@ -20,6 +20,7 @@
 
 enum { SERVER_START_MS = 20000, SERVER_STOP_MS = 20000 };
 
+static const char *server_program = "millrace";
 static struct server server_one; /* one at a time: each case has its own, or shares it */
 static bool server_is_shared;
 static pid_t server_owner;
@@ -27,7 +28,7 @@ static pid_t server_owner;
 static const char *const server_routes[] = {
     "hello",  "echo",   "env",      "crash",  "nothing", "sleeper",   "exit",   "bad_header",
     "status", "bigout", "readpart", "errout", "forker",  "unroutine", "params", "talker",
-    "watcher",
+    "watcher", "pid",
 };
 
 static const char *server_build(void)
@@ -117,7 +118,7 @@ static void server_run(const struct server *server)
     char program[640], conf[SERVER_PATH_MAX + 20], output[SERVER_PATH_MAX + 20];
     int fd;
 
-    snprintf(program, sizeof program, "%s/millrace", server_build());
+    snprintf(program, sizeof program, "%s/%s", server_build(), server_program);
     snprintf(conf, sizeof conf, "%s/millrace.conf", server->directory);
     snprintf(output, sizeof output, "%s/output", server->directory);
     fd = open(output, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
@@ -220,8 +221,16 @@ static void server_prepare(struct server *server)
     mkdir(server_base(), 0755);
     snprintf(server->directory, sizeof server->directory, "%s/%d", server_base(), ++number);
     SUITE_CHECK(mkdir(server->directory, 0755) == 0, "%s: %s", server->directory, strerror(errno));
-    snprintf(server->local, sizeof server->local, "unix:%s/sock", server->directory);
+    if (getenv("MILLRACE_TEST_TCP"))
+        snprintf(server->local, sizeof server->local, "127.0.0.1:%d", server_free_port());
+    else
+        snprintf(server->local, sizeof server->local, "unix:%s/sock", server->directory);
     snprintf(server->tcp, sizeof server->tcp, "127.0.0.1:%d", server_free_port());
+}
+
+void server_use(const char *program)
+{
+    server_program = program;
 }
 
 struct server *server_start(const char *options)

@@ -23,12 +23,15 @@ struct server {
     pid_t pid;  /* the master; 0 when it does not run */
     int status; /* of waitpid, once it has ended */
     char directory[SERVER_PATH_MAX];
-    char local[SERVER_PATH_MAX + 20]; /* addresses for link_new */
+    char local[SERVER_PATH_MAX + 20]; /* addresses for link_new: a unix socket, with MILLRACE_TEST_TCP set a TCP port too */
     char tcp[32];
 };
 
 /* What every server here has unless `options` (lines of configuration, may be NULL) say otherwise. */
 enum { SERVER_WORKERS = 2, SERVER_LANES = 2, SERVER_THREADS = 8 };
+
+/* Another program of the build than `millrace` from now on. */
+void server_use(const char *program);
 
 /* Starts a server and waits until it is ready. Routes: every application of apps/ and tests/apps/ that can be opened
  * under its own name. A server that an earlier case left is ended first. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "blocked.h"
 #include "deadline.h"
 #include "server.h"
 #include "suite.h"
@@ -341,6 +342,12 @@ static void records_of_nobody(void)
     bytes_fini(&bytes);
 }
 
+/* Last: whatever the cases before did to the shared server, all its threads are there. */
+static void no_thread_is_lost(void)
+{
+    blocked_check(server_shared());
+}
+
 static const struct suite_case cases[] = {
     {"KEEP_CONN 0 closes within 100 ms", closes_without_keep_conn},
     {"KEEP_CONN 1 keeps", keeps_with_keep_conn},
@@ -356,6 +363,7 @@ static const struct suite_case cases[] = {
     {"a second BEGIN before the end of STDIN", second_begin_too_early},
     {"fifty requests in one write", requests_in_one_write},
     {"records of nobody are skipped", records_of_nobody},
+    {"no thread is lost", no_thread_is_lost},
 };
 
 int main(int argc, char **argv)

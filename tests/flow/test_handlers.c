@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "blocked.h"
 #include "deadline.h"
 #include "server.h"
 #include "suite.h"
@@ -304,6 +305,12 @@ static void children_get_no_descriptors(void)
     SUITE_CHECK(count >= 3, "only %d lines", count);
 }
 
+/* Last: whatever the cases before did to the shared server, all its threads are there. */
+static void no_thread_is_lost(void)
+{
+    blocked_check(server_shared());
+}
+
 static const struct suite_case cases[] = {
     {"a handler that writes nothing is a 500", nothing_written},
     {"paths that no route has", unknown_routes},
@@ -324,6 +331,7 @@ static const struct suite_case cases[] = {
     {"system and fork work", child_processes},
     {"child processes have default signals", children_have_default_signals},
     {"child processes get no descriptors", children_get_no_descriptors},
+    {"no thread is lost", no_thread_is_lost},
 };
 
 int main(int argc, char **argv)

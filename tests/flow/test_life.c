@@ -251,10 +251,11 @@ static void all_pool_threads_block_at_once(void)
                 (int)(deadline_now_ms() - start_ms));
 }
 
-/* One more than that waits queue_ms and is then refused; when the sleepers are done everything is as before. */
+/* Beside them there is one thread for short requests. When that is blocked too, the next waits queue_ms and is then refused;
+ * when the sleepers are done everything is as before. */
 static void exhausted_pool_answers_503(void)
 {
-    enum { SLEEPERS = SERVER_THREADS - SERVER_LANES };
+    enum { SLEEPERS = SERVER_THREADS - SERVER_LANES + 1 };
     struct server *server = server_start("workers = 1\nqueue_ms = 100");
     struct link *sleepers[SLEEPERS];
     int64_t start_ms;
@@ -322,21 +323,78 @@ static void drain_answers_what_has_arrived(void)
     }
 }
 
-static void idle_server_uses_no_cpu(void)
+static long switches_of_all(const struct server *server)
+{
+    return process_switches(server->pid) + server_sum(server, process_switches);
+}
+
+/* Master and workers together, with idle connections open. A sanitizer has threads of its own, which wake up. */
+static void idle_server_sleeps(void)
 {
     struct server *server = server_start(NULL);
-    struct process_children workers = server_workers_without(server, 0);
-    long before = 0, after = 0;
+    struct link *link = link_new(server->tcp);
+    long before;
 
     for (int i = 0; i < 50; i++)
         ask_hello(server->local);
+    answer_ask(&answer, link_new(server->local), &(struct record_request){.flags = RECORD_KEEP, .path = "/hello"});
+    link_is_silent(link, 500);
+    before = switches_of_all(server);
+    link_is_silent(link, 10000);
+    SUITE_CHECK(SERVER_SANITIZED || switches_of_all(server) - before <= 10, "%ld context switches in ten idle seconds",
+                switches_of_all(server) - before);
+}
+
+/* -- Accepting --------------------------------------------------------------------------------------------------------
+ */
+
+enum { LANES = SERVER_WORKERS * SERVER_LANES, OPENED = 32, SHARE_MAX = OPENED / LANES * 3 / 2 };
+
+static void count_lanes(const struct server *server, int *counts)
+{
+    struct process_children workers = server_workers(server);
+
+    CU_ASSERT_EQUAL_FATAL(workers.count, SERVER_WORKERS);
     for (size_t i = 0; i < workers.count; i++)
-        before += process_wakeups(workers.pids[i]);
-    link_is_silent(link_new(server->local), 1000);
-    for (size_t i = 0; i < workers.count; i++)
-        after += process_wakeups(workers.pids[i]);
-    SUITE_CHECK(after - before < (SERVER_SANITIZED ? 200 : 30), /* a sanitizer has threads of its own */
-                "%ld wake-ups in an idle second", after - before);
+        CU_ASSERT_EQUAL_FATAL(process_epoll_counts(workers.pids[i], counts + i * SERVER_LANES, SERVER_LANES), SERVER_LANES);
+}
+
+struct spread {
+    const struct server *server;
+    int empty[LANES], counts[LANES]; /* without connections; connections of each lane */
+    int sum, most;
+};
+
+static bool all_have_arrived(void *context)
+{
+    struct spread *spread = context;
+
+    count_lanes(spread->server, spread->counts);
+    spread->sum = spread->most = 0;
+    for (int i = 0; i < LANES; i++) {
+        spread->counts[i] -= spread->empty[i];
+        spread->sum += spread->counts[i];
+        spread->most = spread->counts[i] > spread->most ? spread->counts[i] : spread->most;
+    }
+    return spread->sum == OPENED;
+}
+
+/* Connections that are opened at once are shared out: no lane has more than half as many again as the mean. What a lane
+ * has is what its epoll set holds. */
+static void accepting_is_balanced(void)
+{
+    for (int round = 0; round < 10; round++) {
+        struct server *server = server_start(NULL);
+        struct spread spread = {.server = server};
+
+        count_lanes(server, spread.empty);
+        for (int i = 0; i < OPENED; i++)
+            link_new(round % 2 ? server->tcp : server->local);
+        SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, all_have_arrived, &spread), "%d of %d connections have arrived", spread.sum,
+                    OPENED);
+        SUITE_CHECK(spread.most <= SHARE_MAX, "round %d: of %d connections the lanes have %d %d %d %d", round, OPENED,
+                    spread.counts[0], spread.counts[1], spread.counts[2], spread.counts[3]);
+    }
 }
 
 static const struct suite_case cases[] = {
@@ -354,7 +412,8 @@ static const struct suite_case cases[] = {
     {"threads minus lanes handlers block at once", all_pool_threads_block_at_once},
     {"an exhausted pool answers 503", exhausted_pool_answers_503},
     {"sleepers again and again", sleepers_again_and_again},
-    {"an idle server sleeps", idle_server_uses_no_cpu},
+    {"an idle server sleeps", idle_server_sleeps},
+    {"accepting is balanced", accepting_is_balanced},
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "blocked.h"
 #include "deadline.h"
 #include "server.h"
 #include "suite.h"
@@ -244,6 +245,12 @@ static void refused_body_keeps_or_closes(void)
     ask_hello(link_new(server->local));
 }
 
+/* Last: whatever the cases before did to the shared server, all its threads are there. */
+static void no_thread_is_lost(void)
+{
+    blocked_check(server_shared());
+}
+
 static const struct suite_case cases[] = {
     {"max_params_bytes to the byte", params_limit},
     {"64 KiB of variables by default", params_default_limit},
@@ -252,6 +259,7 @@ static const struct suite_case cases[] = {
     {"max_body to the byte", body_limit},
     {"max_body without CONTENT_LENGTH", undeclared_body_limit},
     {"a refused body poisons nothing", refused_body_keeps_or_closes},
+    {"no thread is lost", no_thread_is_lost},
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "blocked.h"
 #include "deadline.h"
 #include "server.h"
 #include "suite.h"
@@ -412,6 +413,12 @@ static void abort_of_nothing(void)
     bytes_fini(&bytes);
 }
 
+/* Last: whatever the cases before did to the shared server, all its threads are there. */
+static void no_thread_is_lost(void)
+{
+    blocked_check(server_shared());
+}
+
 static const struct suite_case cases[] = {
     {"GET_VALUES tells the true figures", values_are_true},
     {"GET_VALUES with unknown, repeated and no names", values_of_odd_names},
@@ -428,6 +435,7 @@ static const struct suite_case cases[] = {
     {"ABORT of the next request", abort_of_the_next_request},
     {"a peer that leaves a handler that looks", peer_leaves_a_handler_that_looks},
     {"ABORT of no request", abort_of_nothing},
+    {"no thread is lost", no_thread_is_lost},
 };
 
 int main(int argc, char **argv)

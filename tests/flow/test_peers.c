@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "blocked.h"
 #include "deadline.h"
 #include "server.h"
 #include "suite.h"
@@ -146,19 +147,23 @@ static void idle_connection_closes_silently(void)
     CU_ASSERT_EQUAL(link_try_read(mute, &byte, 1, 4000), 0);
 }
 
-/* A reader that has gone to sleep keeps its handler, the only one here that may block, until write_timeout. */
+/* Readers that have gone to sleep keep their handlers, the only two here that may block, until write_timeout. */
 static void silent_reader_has_a_limit(void)
 {
     struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nwrite_timeout = 1");
-    struct link *link = link_new(server->local);
+    struct link *link = link_new(server->local), *other = link_new(server->tcp);
     int64_t start_ms = deadline_now_ms();
     struct bytes request = {0};
     char byte;
 
     record_whole(&request, &(struct record_request){.path = "/bigout", .query = "5242880"});
     link_send(link, request.data, request.length);
+    link_send(other, request.data, request.length);
     bytes_fini(&request);
     CU_ASSERT_EQUAL(link_try_read(link, &byte, 1, 4000), 1);
+    CU_ASSERT_EQUAL(link_try_read(other, &byte, 1, 4000), 1);
+    answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
+    CU_ASSERT_EQUAL(answer_status(&answer), 503);
     do {
         answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
     } while (answer_status(&answer) != 200 && deadline_now_ms() - start_ms < DEADLINE_USUAL_MS);
@@ -168,6 +173,12 @@ static void silent_reader_has_a_limit(void)
     CU_ASSERT(link_closes(link, 4000));
 }
 
+/* Last: whatever the cases before did to the shared server, all its threads are there. */
+static void no_thread_is_lost(void)
+{
+    blocked_check(server_shared());
+}
+
 static const struct suite_case cases[] = {
     {"idle connections hold no thread", idle_connections_hold_no_thread},
     {"peers leave at every byte", peers_leave_anywhere},
@@ -175,6 +186,7 @@ static const struct suite_case cases[] = {
     {"records of nobody prolong nothing", records_of_nobody_prolong_nothing},
     {"an idle connection closes silently", idle_connection_closes_silently},
     {"a silent reader has a limit", silent_reader_has_a_limit},
+    {"no thread is lost", no_thread_is_lost},
 };
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "blocked.h"
 #include "deadline.h"
 #include "server.h"
 #include "suite.h"
@@ -369,6 +370,12 @@ static void app_status(void)
     CU_ASSERT_EQUAL(answer.app_status, 0);
 }
 
+/* Last: whatever the cases before did to the shared server, all its threads are there. */
+static void no_thread_is_lost(void)
+{
+    blocked_check(server_shared());
+}
+
 static const struct suite_case cases[] = {
     {"every record carries the id of its request", ids_come_back},
     {"a request split at every byte", split_at_every_byte},
@@ -386,6 +393,7 @@ static const struct suite_case cases[] = {
     {"readers that do not read hold nobody up", slow_reader_holds_nobody_up},
     {"the error stream is separate and complete", error_stream},
     {"appStatus is the handler's, never an earlier one", app_status},
+    {"no thread is lost", no_thread_is_lost},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,145 @@
+/*
+ * test_races.c: the points at which threads hand lanes, connections and themselves to each other, each with threads held back
+ * there so that the other side comes first (runtime/base/race.h). Whatever the order: every answer is right, no thread is
+ * lost, and the server leaves as it should. `make tsan` runs the same.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "base/race.h"
+#include "blocked.h"
+#include "deadline.h"
+#include "server.h"
+#include "suite.h"
+
+enum {
+    RACES_LINKS = 36,
+    RACES_KINDS = 6,
+    RACES_MS = 600, /* of load for each point */
+};
+
+static struct answer answer;
+static int answered, refused; /* in the case that runs */
+
+/* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog waits. */
+static void send_request(struct link *link, int kind)
+{
+    static char body[3000];
+    struct record_request request = {.flags = RECORD_KEEP, .path = "/sleeper"};
+    struct bytes bytes = {0};
+
+    switch (kind) {
+    case 0:
+        request.path = "/hello";
+        break;
+    case 1:
+        request.query = "0";
+        break;
+    case 2:
+        request.query = "3";
+        break;
+    case 3:
+        request.query = "12";
+        break;
+    case 4: /* more than a socket takes: the handler waits until it is read */
+        request = (struct record_request){.flags = RECORD_KEEP, .path = "/bigout", .query = "400000"};
+        break;
+    default:
+        memset(body, 'e', sizeof body);
+        request = (struct record_request){.flags = RECORD_KEEP, .path = "/echo", .body = body, .body_length = sizeof body};
+        break;
+    }
+    record_whole(&bytes, &request);
+    link_send(link, bytes.data, bytes.length);
+    bytes_fini(&bytes);
+}
+
+/* The pool is small, so a request may find no thread within queue_ms: 503 is right as well. */
+static void check_answer(struct link *link, int kind)
+{
+    static const char *const expected[] = {NULL, "slept 0\n", "slept 3\n", "slept 12\n", NULL, NULL};
+    static const size_t lengths[] = {450, 0, 0, 0, 400000, 3000};
+    size_t length;
+
+    answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
+    if (answer_status(&answer) == 503) {
+        refused++;
+        return;
+    }
+    answered++;
+    CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+    answer_body(&answer, &length);
+    if (expected[kind])
+        SUITE_CHECK(answer_body_is(&answer, expected[kind]), "kind %d: another request's answer", kind);
+    else
+        SUITE_CHECK(length == lengths[kind], "kind %d: %zu bytes", kind, length);
+}
+
+/* A peer that sends a request and leaves while its handler runs, or aborts it. */
+static void leave_early(const char *address, bool abort)
+{
+    struct link *link = link_new(address);
+    struct bytes bytes = {0};
+
+    send_request(link, 3);
+    if (abort) {
+        record_add(&bytes, RECORD_ABORT, 1, NULL, 0);
+        link_send(link, bytes.data, bytes.length);
+        answer_read_end(&answer, link, 1, DEADLINE_USUAL_MS);
+    }
+    bytes_fini(&bytes);
+    link_free(link);
+}
+
+static void load(const struct server *server)
+{
+    int64_t end_ms = deadline_now_ms() + RACES_MS * (SERVER_SANITIZED ? 2 : 1);
+    struct link *links[RACES_LINKS];
+
+    for (int i = 0; i < RACES_LINKS; i++)
+        links[i] = link_new(i % 2 ? server->local : server->tcp);
+    for (int round = 0; deadline_now_ms() < end_ms; round++) {
+        for (int i = 0; i < RACES_LINKS; i++)
+            send_request(links[i], (i + round) % RACES_KINDS);
+        leave_early(server->local, round % 2);
+        for (int i = 0; i < RACES_LINKS; i++)
+            check_answer(links[i], (i + round) % RACES_KINDS);
+        if (round % 4 == 3) /* a pause lets lanes and watchdog fall asleep */
+            link_is_silent(links[0], 15);
+        link_free(links[round % RACES_LINKS]);
+        links[round % RACES_LINKS] = link_new(server->local);
+    }
+}
+
+/* The points' own names, as cases. CUnit's cases have no argument: the name of the running one says which point it is. */
+static void race_at_point(void)
+{
+    const char *point = CU_get_current_test()->pName;
+    struct server *server;
+    char line[80];
+
+    setenv("MILLRACE_RACE", point, 1);
+    server_use("millrace-races");
+    server = server_start(NULL);
+    answered = refused = 0;
+    load(server);
+    SUITE_CHECK(answered > 4 * refused, "%d answered, %d refused", answered, refused);
+    blocked_check(server);
+    CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+    snprintf(line, sizeof line, "race: %s: passed", point);
+    CU_ASSERT_EQUAL(server_log_count(server, line), SERVER_WORKERS);
+    snprintf(line, sizeof line, "held 0 times");
+    SUITE_CHECK(server_log_count(server, line) < SERVER_WORKERS, "nothing was held at this point: the case has shown nothing");
+    CU_ASSERT_EQUAL(server_log_count(server, "was ended by"), 0);
+}
+
+int main(int argc, char **argv)
+{
+#define CASE(name) {#name, race_at_point},
+    static const struct suite_case cases[] = {RACE_POINTS(CASE)};
+
+    return suite_main("races", cases, SUITE_COUNT(cases), argc, argv);
+}
