@@ -120,3 +120,19 @@ void record_whole(struct bytes *to, const struct record_request *request)
     record_stream(to, RECORD_STDIN, id, request->body, request->body_length, 0);
     bytes_fini(&params);
 }
+
+size_t record_forged(struct bytes *to, const char *path, size_t length, size_t shift)
+{
+    struct bytes one = {0};
+    size_t period;
+
+    record_whole(&one, &(struct record_request){.flags = RECORD_KEEP, .path = path});
+    period = one.length;
+    bytes_clear(to);
+    bytes_add(to, one.data + period - shift % period, shift % period);
+    while (to->length < length)
+        bytes_add(to, one.data, period);
+    to->length = length;
+    bytes_fini(&one);
+    return period;
+}

@@ -69,4 +69,8 @@ void record_pair_long(struct bytes *params, const char *name, const char *value)
 void record_params(struct bytes *params, const struct record_request *request);
 void record_whole(struct bytes *to, const struct record_request *request);
 
+/* Fills `to` with `length` bytes: a whole request for `path`, over and over, the first one `shift` bytes in front of its end.
+ * Returns the length of one: over that many shifts, one begins at every offset. */
+size_t record_forged(struct bytes *to, const char *path, size_t length, size_t shift);
+
 #endif

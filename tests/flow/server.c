@@ -55,8 +55,7 @@ static const char *server_base(void)
     return base;
 }
 
-/* A port that nobody listens on, below the range from which the kernel gives ports to clients. */
-static int server_free_port(void)
+int server_free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
@@ -133,8 +132,7 @@ static void server_run(const struct server *server)
     _exit(127);
 }
 
-/* The last line of a file in the server's directory, for messages. */
-static const char *server_last_line(const struct server *server, const char *name)
+const char *server_last_line(const struct server *server, const char *name)
 {
     static char last[512];
     char path[SERVER_PATH_MAX + 20], line[512];

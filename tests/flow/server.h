@@ -27,6 +27,9 @@ struct server {
     char tcp[32];
 };
 
+/* A port that nobody listens on, below the range from which the kernel gives ports to clients. */
+int server_free_port(void);
+
 /* What every server here has unless `options` (lines of configuration, may be NULL) say otherwise. */
 enum { SERVER_WORKERS = 2, SERVER_LANES = 2, SERVER_THREADS = 8 };
 
@@ -56,6 +59,9 @@ long server_sum(const struct server *server, long (*figure)(pid_t pid));
 
 /* Waits until one of these workers has left. Returns whether one did. */
 bool server_lost_one(const struct process_children *of, int limit_ms);
+
+/* The last line of a file in the server's directory, for messages. */
+const char *server_last_line(const struct server *server, const char *name);
 
 /* Number of log lines that contain the text. */
 int server_log_count(const struct server *server, const char *text);
