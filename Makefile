@@ -87,7 +87,7 @@ $(BUILD)/tests/apps/%.so: tests/apps/%.c
 $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
 
 # -- small measurements ------------------------------------------------------------------------------------------------
-MICRO := $(BUILD)/micro/null_responder $(BUILD)/micro/libfcgi_loop
+MICRO := $(addprefix $(BUILD)/micro/,null_responder libfcgi_loop idle_connections)
 
 $(BUILD)/micro/%: bench/micro/%.c
 	@mkdir -p $(@D)
@@ -150,10 +150,12 @@ app: ## NAME=visitors: make a new application with its route and test
 bench-quick bench: ## not yet: the measurement suite
 	@echo "make $@: not yet: millbench comes with a later version" >&2; exit 2
 
-bench-transport: ## the transport against a responder that does nothing
+bench-transport: ## the transport against a responder that does nothing; idle connections; sleeping handlers
 	@runtime/packages bench
-	@+$(MAKE) --no-print-directory all $(MICRO)
-	@exec bench/micro/transport
+	@+$(MAKE) --no-print-directory all $(MICRO) $(BUILD)/tests/apps/sleeper.so
+	@bench/micro/transport
+	@bench/micro/idle
+	@bench/micro/sleepers
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@runtime/packages test
@@ -179,7 +181,7 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	    -Iruntime -I$(shell pg_config --includedir)
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
-	    apps/template/new tests/run .ci/run
+	    apps/template/new tests/run tests/fuzz/run bench/micro/transport bench/micro/idle bench/micro/sleepers .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
