@@ -102,6 +102,7 @@ static int bind_ip(struct listener *listener, char *why)
         setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
     if (bind(listener->fd, &listener->address.socket.any, listener->address.length) < 0)
         return fail_errno(listener, why);
+    listener->made = true;
     return 0;
 }
 

@@ -19,7 +19,7 @@ struct listener_rules {
 struct listener {
     int fd;
     struct address address;
-    bool made;   /* bound by us: its file is ours to remove */
+    bool made;   /* bound by us: the file of a unix socket is ours to remove */
     dev_t device; /* of the file bound, to remove only that one */
     ino_t inode;
 };

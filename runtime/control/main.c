@@ -87,13 +87,21 @@ static int open_log(const struct config *config)
     return -1;
 }
 
-/* Whoever starts the server and waits for its pid file says where, whatever the configuration says. */
-static void take_environment(struct config *config)
+/* Whoever starts the server and waits for its pid file says where, whatever the configuration says; and the web server's
+ * addresses come by the environment in the FastCGI specification. Returns 0, −1 when that is no list of them. */
+static int take_environment(struct config *config)
 {
+    const char *web_servers = getenv("FCGI_WEB_SERVER_ADDRS");
+    const char *why = peers_parse(&config->settings.peers, web_servers);
+    if (why != NULL) {
+        fprintf(stderr, "millrace: FCGI_WEB_SERVER_ADDRS '%s': %s\n", web_servers, why);
+        return -1;
+    }
     const char *pid_file = getenv("MILLRACE_PID_FILE");
     if (pid_file != NULL && pid_file[0] != '\0')
         config->pid_file = pid_file;
     unsetenv("MILLRACE_PID_FILE"); /* not for what handlers execute; the text itself stays */
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -107,8 +115,7 @@ int main(int argc, char **argv)
     sockets_close_strangers();
     if (config_read(&config, command.configuration) < 0)
         return MASTER_EXIT_CANNOT_START;
-    take_environment(&config);
-    if (verify_applications(&config.settings) < 0)
+    if (take_environment(&config) < 0 || verify_applications(&config.settings) < 0)
         return MASTER_EXIT_CANNOT_START;
     if (command.check_only) {
         printf("%s: the configuration and every application are in order\n", command.configuration);

@@ -239,7 +239,8 @@ static bool read_on(struct connection *connection)
     if (got > 0)
         return advance(connection);
     if (got < 0 && errno == EAGAIN) {
-        connection->more = connection->hung_up = false;
+        connection->more = false;
+        connection->hung_up = false;
         if (connection->state == CONNECTION_IDLE || fastcgi_is_between(connection))
             become_idle(connection);
         return true;

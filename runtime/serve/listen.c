@@ -124,20 +124,34 @@ static void on_failure(struct lane *lane, int error)
         pause_accepting(lane, error);
 }
 
+/* Makes a TCP connection ready, or closes it when its peer is not one of those that may ask. Returns false then. */
+static bool admit(const struct lane *lane, int fd, const struct sockaddr *peer)
+{
+    int yes = 1;
+    if (!peers_allow(&lane->worker->settings->peers, peer)) {
+        log_warning("listen", "closing a connection from an address that is not in FCGI_WEB_SERVER_ADDRS");
+        close(fd);
+        return false;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    return true;
+}
+
 /* Returns true when more may wait. */
 static bool accept_some(struct lane *lane, const struct listener *listener)
 {
     for (int i = 0; i < ACCEPTS_A_TURN && lane->listening; i++) {
-        int yes = 1;
-        int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage peer;
+        socklen_t length = sizeof peer;
+        int fd = accept4(listener->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
             continue;
         if (fd < 0) {
             on_failure(lane, errno); /* EAGAIN: another lane was faster */
             return false;
         }
-        if (!address_is_local(&listener->address))
-            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        if (!address_is_local(&listener->address) && !admit(lane, fd, (const struct sockaddr *)&peer))
+            continue;
         if (!hand_over(lane, fd))
             take_in(lane, fd);
     }

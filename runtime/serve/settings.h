@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/account.h"
+#include "base/peers.h"
 
 struct settings_option {
     const char *name, *value;
@@ -28,6 +29,7 @@ struct settings {
     int workers, lanes, threads;
     bool debug; /* one process, one lane, no watchdog, no time limits */
     struct account account;
+    struct peers peers; /* who may connect over TCP */
     size_t max_params_bytes;
     int64_t head_timeout_us, body_timeout_us, write_timeout_us, idle_timeout_us;
     int64_t queue_us;

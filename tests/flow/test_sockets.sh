@@ -263,6 +263,43 @@ case_no_descriptor_is_inherited() {
     runtime_stop
 }
 
+# The list of web servers that the FastCGI specification knows: others are closed at once, unix sockets are not asked.
+case_web_server_addresses() {
+    local path port
+
+    port=$(free_port)
+    path=$(conf peers)
+    sed -i "s|fastcgi = { \(.*\) }|fastcgi = { \1, \"127.0.0.1:$port\" }|" "$path"
+    runtime_start "$path" env FCGI_WEB_SERVER_ADDRS=192.0.2.1,127.0.0.2
+    check_hello "$dir/peers/m.sock"
+    if SCRIPT_NAME=/hello REQUEST_METHOD=GET timeout 5 cgi-fcgi -bind -connect "127.0.0.1:$port" 2>/dev/null | grep -q Hello
+    then fail 'answered to 127.0.0.1'; fi
+    wait_until grep -q 'not in FCGI_WEB_SERVER_ADDRS' "$dir/peers/output"
+    runtime_stop
+    runtime_start "$path" env FCGI_WEB_SERVER_ADDRS=192.0.2.1,127.0.0.1
+    check_hello "127.0.0.1:$port"
+    runtime_stop
+    if FCGI_WEB_SERVER_ADDRS=everybody "$BUILD/millrace" -n -c "$path" 2>"$dir/peers/why"; then fail 'a bad list is taken'; fi
+    check_match 'FCGI_WEB_SERVER_ADDRS .everybody.' "$(cat "$dir/peers/why")"
+}
+
+# FastCGI knows no passwords: an address that others can reach is named in the log, loopback is not.
+case_a_public_address_is_warned_of() {
+    local path port
+
+    port=$(free_port)
+    path=$(conf public)
+    sed -i "s|fastcgi = { .* }|fastcgi = { \"0.0.0.0:$port\" }|" "$path"
+    runtime_start "$path"
+    check_hello "127.0.0.1:$port"
+    runtime_stop
+    check_match "listening on 0.0.0.0:$port, backlog [0-9]+" "$(cat "$dir/public/output")"
+    check_equal 1 "$(grep -c 'can be reached from other machines' "$dir/public/output")" 'warnings'
+    runtime_start "$(conf private)"
+    runtime_stop
+    check_equal 0 "$(grep -c 'can be reached from other machines' "$dir/private/output" || true)" 'warnings'
+}
+
 # For gdb: one process does everything.
 case_debug_mode_is_one_process() {
     local path
