@@ -28,7 +28,7 @@ static pid_t server_owner;
 static const char *const server_routes[] = {
     "hello",  "echo",   "env",      "crash",  "nothing", "sleeper",   "exit",   "bad_header",
     "status", "bigout", "readpart", "errout", "forker",  "unroutine", "params", "talker",
-    "watcher", "pid",
+    "watcher", "pid",    "formats", "ticker",
 };
 
 static const char *server_build(void)

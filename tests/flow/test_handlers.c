@@ -1,6 +1,6 @@
 /*
  * test_handlers.c: what handlers may do wrong, and what they may do, in the real server: no answer, bad headers,
- * crashes, exit, libfcgi's own calls, child processes. Cases C37, C42, C102.
+ * crashes, exit, libfcgi's own calls, child processes. Cases C15, C17, C37, C42, C102.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -260,6 +260,44 @@ static void libfcgi_calls_on_streams(void)
     }
 }
 
+/* Conversions that libfcgi's own printf answers with an error, in the middle of an answer. */
+static void formats(void)
+{
+    static const char expected[] = "18446744073709551615 -5 1099511627776 abc  3.14 7 %\n";
+    const unsigned char *body;
+    size_t length;
+
+    ask("/formats", "");
+    CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+    body = answer_body(&answer, &length);
+    SUITE_CHECK(length == strlen(expected) + 100000 && memcmp(body, expected, strlen(expected)) == 0, "%zu bytes: %.60s", length,
+                (const char *)body);
+    for (size_t i = strlen(expected); i < length; i++)
+        CU_ASSERT_EQUAL_FATAL(body[i], 't');
+}
+
+/* Output that a handler flushes leaves then, and not when a buffer is full or the answer ends. */
+static void flushed_lines(void)
+{
+    struct link *link = link_new(server_shared()->local);
+    struct bytes bytes = {0};
+    int64_t last_ms;
+
+    record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/ticker"});
+    last_ms = deadline_now_ms();
+    link_send(link, bytes.data, bytes.length);
+    for (int i = 0; i < 5; i++) {
+        struct answer_record record = answer_record(link, 2000);
+        int64_t now_ms = deadline_now_ms();
+
+        CU_ASSERT_EQUAL_FATAL(record.type, RECORD_STDOUT);
+        SUITE_CHECK(now_ms - last_ms >= 80 && now_ms - last_ms < (SERVER_SANITIZED ? 1000 : 150), "line %d came after %d ms", i,
+                    (int)(now_ms - last_ms));
+        last_ms = now_ms;
+    }
+    bytes_fini(&bytes);
+}
+
 /* -- Handlers that start processes ------------------------------------------------------------------------------------
  */
 
@@ -328,6 +366,8 @@ static const struct suite_case cases[] = {
     {"crash after crash", crash_after_crash},
     {"libfcgi's calls that the runtime owns", libfcgi_calls_of_the_runtime},
     {"libfcgi's calls on streams", libfcgi_calls_on_streams},
+    {"conversions of mr_printf", formats},
+    {"flushed lines", flushed_lines},
     {"system and fork work", child_processes},
     {"child processes have default signals", children_have_default_signals},
     {"child processes get no descriptors", children_get_no_descriptors},

@@ -1,6 +1,6 @@
 /*
  * test_life.c: how the real server ends, loses processes and replaces them, and how handlers that block share it.
- * Cases C29, C34, C35, C38, C44.
+ * Cases C25, C29, C34, C35, C38, C44.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -397,6 +397,29 @@ static void accepting_is_balanced(void)
     }
 }
 
+/* More connections at once than any small backlog holds, while nobody accepts: none is turned away, all are answered. */
+static void bursts_wait_in_the_backlog(void)
+{
+    enum { BURST = 600 };
+    struct server *server = server_start(NULL);
+    struct process_children workers = server_workers_without(server, 0);
+    struct link *links[BURST];
+    struct bytes bytes = {0};
+
+    for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGSTOP);
+    record_whole(&bytes, &(struct record_request){.path = "/hello"});
+    for (int i = 0; i < BURST; i++) {
+        links[i] = link_new(server->local);
+        link_send(links[i], bytes.data, bytes.length);
+    }
+    for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGCONT);
+    for (int i = 0; i < BURST; i++) {
+        answer_read(&answer, links[i], 1, DEADLINE_USUAL_MS);
+        SUITE_CHECK(answer_status(&answer) == 200, "connection %d: status %d", i, answer_status(&answer));
+    }
+    bytes_fini(&bytes);
+}
+
 static const struct suite_case cases[] = {
     {"an idle server stops at once and leaves nothing", idle_stop},
     {"SIGTERM lets requests finish", sigterm_drains},
@@ -414,6 +437,7 @@ static const struct suite_case cases[] = {
     {"sleepers again and again", sleepers_again_and_again},
     {"an idle server sleeps", idle_server_sleeps},
     {"accepting is balanced", accepting_is_balanced},
+    {"bursts wait in the backlog", bursts_wait_in_the_backlog},
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /*
  * test_races.c: the points at which threads hand lanes, connections and themselves to each other, each with threads held back
  * there so that the other side comes first (runtime/base/race.h). Whatever the order: every answer is right, no thread is
- * lost, and the server leaves as it should. `make tsan` runs the same.
+ * lost, and the server leaves as it should. `make tsan` runs the same. Case C28.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 enum {
     RACES_LINKS = 36,
     RACES_KINDS = 6,
+    BODY_WORDS = 750,
     RACES_MS = 600, /* of load for each point */
 };
 
@@ -25,9 +26,9 @@ static struct answer answer;
 static int answered, refused; /* in the case that runs */
 
 /* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog waits. */
-static void send_request(struct link *link, int kind)
+static void send_request(struct link *link, int kind, int token)
 {
-    static char body[3000];
+    static int body[BODY_WORDS];
     struct record_request request = {.flags = RECORD_KEEP, .path = "/sleeper"};
     struct bytes bytes = {0};
 
@@ -48,7 +49,8 @@ static void send_request(struct link *link, int kind)
         request = (struct record_request){.flags = RECORD_KEEP, .path = "/bigout", .query = "400000"};
         break;
     default:
-        memset(body, 'e', sizeof body);
+        for (int i = 0; i < BODY_WORDS; i++)
+            body[i] = token;
         request = (struct record_request){.flags = RECORD_KEEP, .path = "/echo", .body = body, .body_length = sizeof body};
         break;
     }
@@ -58,10 +60,11 @@ static void send_request(struct link *link, int kind)
 }
 
 /* The pool is small, so a request may find no thread within queue_ms: 503 is right as well. */
-static void check_answer(struct link *link, int kind)
+static void check_answer(struct link *link, int kind, int token)
 {
     static const char *const expected[] = {NULL, "slept 0\n", "slept 3\n", "slept 12\n", NULL, NULL};
-    static const size_t lengths[] = {450, 0, 0, 0, 400000, 3000};
+    static const size_t lengths[] = {450, 0, 0, 0, 400000, BODY_WORDS * sizeof(int)};
+    const unsigned char *body;
     size_t length;
 
     answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
@@ -71,11 +74,13 @@ static void check_answer(struct link *link, int kind)
     }
     answered++;
     CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
-    answer_body(&answer, &length);
+    body = answer_body(&answer, &length);
     if (expected[kind])
         SUITE_CHECK(answer_body_is(&answer, expected[kind]), "kind %d: another request's answer", kind);
     else
         SUITE_CHECK(length == lengths[kind], "kind %d: %zu bytes", kind, length);
+    for (size_t i = 0; kind == 5 && i < length; i += sizeof token)
+        SUITE_CHECK(memcmp(body + i, &token, sizeof token) == 0, "another request's body");
 }
 
 /* A peer that sends a request and leaves while its handler runs, or aborts it. */
@@ -84,7 +89,7 @@ static void leave_early(const char *address, bool abort)
     struct link *link = link_new(address);
     struct bytes bytes = {0};
 
-    send_request(link, 3);
+    send_request(link, 3, 0);
     if (abort) {
         record_add(&bytes, RECORD_ABORT, 1, NULL, 0);
         link_send(link, bytes.data, bytes.length);
@@ -103,10 +108,10 @@ static void load(const struct server *server)
         links[i] = link_new(i % 2 ? server->local : server->tcp);
     for (int round = 0; deadline_now_ms() < end_ms; round++) {
         for (int i = 0; i < RACES_LINKS; i++)
-            send_request(links[i], (i + round) % RACES_KINDS);
+            send_request(links[i], (i + round) % RACES_KINDS, round * RACES_LINKS + i);
         leave_early(server->local, round % 2);
         for (int i = 0; i < RACES_LINKS; i++)
-            check_answer(links[i], (i + round) % RACES_KINDS);
+            check_answer(links[i], (i + round) % RACES_KINDS, round * RACES_LINKS + i);
         if (round % 4 == 3) /* a pause lets lanes and watchdog fall asleep */
             link_is_silent(links[0], 15);
         link_free(links[round % RACES_LINKS]);
