@@ -80,6 +80,11 @@ $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/ob
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit
 
+SOAK_SOURCES := $(wildcard tests/soak/*.c)
+$(BUILD)/tests/soak/mixed: $(SOAK_SOURCES:%.c=$(BUILD)/obj/%.o) $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit -lm
+
 $(BUILD)/tests/apps/%.so: tests/apps/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(DEPEND) -fPIC -shared -Iruntime $< -o $@
@@ -99,6 +104,7 @@ FUZZ_ENTRIES := record request
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
 FUZZ_WRAPPED := -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg
 FUZZ_SECONDS ?= 60
+SOAK_REQUESTS ?= 1000000
 REPLAYS := $(FUZZ_ENTRIES:%=$(BUILD)/tests/fuzz/replay_%)
 
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o \
@@ -120,7 +126,7 @@ check-build: all $(BUILD)/millrace-races $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz install uninstall format tidy clean
+.PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz soak install uninstall format tidy clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 26
@@ -173,6 +179,11 @@ fuzz: ## FUZZ_SECONDS=60: fuzz every entry for that long, then print the parser'
 	@+$(MAKE) --no-print-directory $(FUZZ_ENTRIES:%=$(BUILD)/fuzz/fuzz_%)
 	@exec tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_ENTRIES)
 
+soak: ## SOAK_REQUESTS=1000000: mixed requests, right, odd and broken: answers, memory, descriptors, threads
+	@runtime/packages test
+	@+$(MAKE) --no-print-directory check-build $(BUILD)/tests/soak/mixed
+	@exec tests/soak/run $(SOAK_REQUESTS)
+
 format: ## clang-format every source
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 
@@ -181,7 +192,7 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	    -Iruntime -I$(shell pg_config --includedir)
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
-	    apps/template/new tests/run tests/fuzz/run bench/micro/transport bench/micro/idle bench/micro/sleepers .ci/run
+	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build

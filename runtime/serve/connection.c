@@ -88,9 +88,11 @@ static void close_gently(struct connection *connection, bool all_read)
 
 static void become_idle(struct connection *connection)
 {
-    if (connection->request != NULL)
+    if (connection->request != NULL) {
+        CHECK(request_unparsed(connection->request).length == 0);
         lane_spare_request(connection->lane, connection->request);
-    connection->request = NULL;
+        connection->request = NULL;
+    }
     if (lane_is_draining(connection->lane))
         close_now(connection);
     else
@@ -129,13 +131,25 @@ static void finish_answer(struct connection *connection, bool sent)
     }
 }
 
-static void send_answer(struct connection *connection)
+/* A reply to a management record is out: what came behind the record goes on. */
+static void finish_reply(struct connection *connection)
+{
+    connection->replying = false;
+    become(connection, CONNECTION_READING,
+           connection->fastcgi.phase == FASTCGI_STDIN ? LANE_TIMER_BODY : LANE_TIMER_HEAD);
+    connection->more = true;
+    lane_make_ready(connection->lane, connection);
+}
+
+static void send_unsent(struct connection *connection)
 {
     int result = connection_send(connection, connection->request->unsent, 2, false);
     if (watch_for_room(connection, result == 1) < 0)
         result = -1;
     if (result == 1)
         become(connection, CONNECTION_WRITING, LANE_TIMER_WRITE);
+    else if (result == 0 && connection->replying)
+        finish_reply(connection);
     else
         finish_answer(connection, result == 0);
 }
@@ -144,7 +158,7 @@ static void answer_error(struct connection *connection, int status)
 {
     respond_error(connection->request, status);
     respond_finish(connection->request);
-    send_answer(connection);
+    send_unsent(connection);
 }
 
 /* -- serving ----------------------------------------------------------------------------------------------------- */
@@ -181,7 +195,7 @@ bool connection_serve(struct connection *connection)
     request_handle(request);
     if (lane_leave(lane, call)) {
         respond_finish(request);
-        send_answer(connection);
+        send_unsent(connection);
         return true;
     }
     /* The lane has another runner by now: this thread has nothing but the request and its connection. */
@@ -194,6 +208,24 @@ bool connection_serve(struct connection *connection)
     return false;
 }
 
+/* All input is used up: what is waited for, and how long? */
+static void await_more(struct connection *connection, bool body_has_grown)
+{
+    bool look_again = connection->more || connection->hung_up;
+    if (look_again)
+        lane_make_ready(connection->lane, connection);
+    if (fastcgi_is_between(connection)) {
+        if (!look_again)
+            become_idle(connection);
+    } else if (connection->fastcgi.phase == FASTCGI_STDIN) {
+        /* Counts from the last byte of the body: records of nobody do not prolong it. */
+        if (connection->timer_kind != LANE_TIMER_BODY || body_has_grown)
+            become(connection, CONNECTION_READING, LANE_TIMER_BODY);
+    } else if (connection->state != CONNECTION_READING) {
+        become(connection, CONNECTION_READING, LANE_TIMER_HEAD); /* counts from the first byte of the head */
+    }
+}
+
 static bool advance(struct connection *connection)
 {
     int64_t body_bytes = connection->request->body_bytes;
@@ -201,28 +233,23 @@ static bool advance(struct connection *connection)
     case FASTCGI_READY:
         return connection_serve(connection);
     case FASTCGI_ABORTED:
-        finish_answer(connection, true);
+        send_unsent(connection);
         return true;
-    case FASTCGI_BROKEN:
-        close_now(connection);
+    case FASTCGI_FULL:
+        connection->replying = true;
+        send_unsent(connection);
+        return true;
+    case FASTCGI_BROKEN: /* answers to earlier requests may still be on their way */
+        close_gently(connection, false);
         return true;
     case FASTCGI_MORE:
-        break;
-    }
-    if (connection->more || connection->hung_up) {
-        lane_make_ready(connection->lane, connection);
-    } else if (fastcgi_is_between(connection)) {
-        become_idle(connection);
-    } else if (connection->fastcgi.phase == FASTCGI_STDIN) {
-        /* Counts from the last byte of the body: records of nobody do not prolong it. */
-        if (connection->timer_kind != LANE_TIMER_BODY || connection->request->body_bytes != body_bytes)
-            become(connection, CONNECTION_READING, LANE_TIMER_BODY);
-    } else if (connection->state != CONNECTION_READING) {
-        become(connection, CONNECTION_READING, LANE_TIMER_HEAD); /* counts from the first byte of the head */
+        await_more(connection, connection->request->body_bytes != body_bytes);
+        return true;
     }
     return true;
 }
 
+/* Goes on with what is in the request's input, else with what the socket holds. */
 static bool read_on(struct connection *connection)
 {
     if (connection->request == NULL)
@@ -233,20 +260,20 @@ static bool read_on(struct connection *connection)
         return true;
     }
     connection->request->connection = connection;
-    if (request_input_room(connection->request) == 0)
+    if (request_unparsed(connection->request).length > 0) {
+        connection->more = true; /* what an event has told of is still in the socket */
         return advance(connection);
+    }
     ssize_t got = connection_receive(connection, 0);
-    if (got > 0)
-        return advance(connection);
-    if (got < 0 && errno == EAGAIN) {
-        connection->more = false;
-        connection->hung_up = false;
-        if (connection->state == CONNECTION_IDLE || fastcgi_is_between(connection))
-            become_idle(connection);
+    if (got == 0 || (got < 0 && errno != EAGAIN)) {
+        close_now(connection);
         return true;
     }
-    close_now(connection);
-    return true;
+    if (got < 0) {
+        connection->more = false;
+        connection->hung_up = false;
+    }
+    return advance(connection);
 }
 
 static void linger_on(struct connection *connection)
@@ -304,7 +331,7 @@ bool connection_on_event(struct connection *connection, uint32_t events)
         if (events & (EPOLLIN | EPOLLRDHUP))
             connection->more = true;
         if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
-            send_answer(connection);
+            send_unsent(connection);
         return true;
     case CONNECTION_LINGERING:
         linger_on(connection);
@@ -323,8 +350,6 @@ bool connection_attend(struct connection *connection)
     }
     if (connection->state != CONNECTION_READING && connection->state != CONNECTION_IDLE)
         return true;
-    if (connection->request != NULL && connection->request->input_start < connection->request->input_end)
-        return advance(connection);
     return read_on(connection);
 }
 

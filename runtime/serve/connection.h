@@ -44,6 +44,7 @@ struct connection {
     bool more;       /* the socket may hold bytes that no event will announce */
     _Atomic bool hung_up; /* the peer has closed its side; set by whoever sees it, a hint that orders nothing */
     bool wants_out;  /* registered for EPOLLOUT */
+    bool replying;   /* what is being written is a reply to a management record, not an answer */
 };
 
 /* Any thread. Takes the descriptor of a new connection; NULL with errno leaves it to the caller. */

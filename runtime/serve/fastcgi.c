@@ -16,7 +16,7 @@
 #define SKIP_MAX_BYTES  (16u << 20) /* of a body that nobody read; after that the connection is closed */
 
 /* What one piece of a record meant for the request at hand. */
-enum step { STEP_ON, STEP_MORE, STEP_HEAD, STEP_BODY, STEP_BODY_END, STEP_ABORTED, STEP_CLOSE, STEP_BROKEN };
+enum step { STEP_ON, STEP_FULL, STEP_MORE, STEP_HEAD, STEP_BODY, STEP_BODY_END, STEP_ABORTED, STEP_CLOSE, STEP_BROKEN };
 
 static enum step broken(const char *what)
 {
@@ -24,10 +24,18 @@ static enum step broken(const char *what)
     return STEP_BROKEN;
 }
 
+/* A lane keeps what a full socket does not take; a handler's thread waits. */
 static enum step reply(struct connection *connection, uint8_t *bytes, size_t length)
 {
-    struct iovec iov = {.iov_base = bytes, .iov_len = length};
-    return connection_send(connection, &iov, 1, false) == 0 ? STEP_ON : STEP_BROKEN;
+    struct request *request = connection->request;
+    struct iovec *unsent = &request->unsent[0];
+    *unsent = (struct iovec){.iov_base = bytes, .iov_len = length};
+    int result = connection_send(connection, unsent, 1, connection->state == CONNECTION_HANDLING);
+    if (result == 1) {
+        CHECK(unsent->iov_len <= sizeof request->reply);
+        unsent->iov_base = memcpy(request->reply, unsent->iov_base, unsent->iov_len);
+    }
+    return result == 0 ? STEP_ON : result == 1 ? STEP_FULL : STEP_BROKEN;
 }
 
 /* A request that was begun ends like every other: an empty STDOUT, then END_REQUEST. */
@@ -59,7 +67,7 @@ static enum step answer_values(struct connection *connection, struct span names)
     } known[] = {{"FCGI_MAX_CONNS", worker->max_connections, false},
                  {"FCGI_MAX_REQS", worker->max_requests, false},
                  {"FCGI_MPXS_CONNS", 0, false}};
-    uint8_t answer[256];
+    uint8_t answer[REQUEST_REPLY_BYTES];
     size_t length = RECORD_HEADER_BYTES;
     struct span name, value;
     while (record_pair(&names, &name, &value) == 1) {
@@ -116,7 +124,7 @@ static enum step on_begin(struct connection *connection, const struct record_pie
     }
     if (role != RECORD_ROLE_RESPONDER) {
         enum step step = reply_end(connection, piece->id, RECORD_UNKNOWN_ROLE);
-        return step == STEP_ON && !keep ? STEP_CLOSE : step;
+        return step != STEP_BROKEN && !keep ? STEP_CLOSE : step;
     }
     fastcgi->phase = FASTCGI_PARAMS;
     fastcgi->id = piece->id;
@@ -140,7 +148,7 @@ static enum step on_params(struct connection *connection, const struct record_pi
         connection->fastcgi.phase = FASTCGI_BETWEEN;
         request_reset(request);
         enum step step = reply_end(connection, piece->id, RECORD_OVERLOADED);
-        return step == STEP_ON && !connection->fastcgi.keep ? STEP_CLOSE : step;
+        return step != STEP_BROKEN && !connection->fastcgi.keep ? STEP_CLOSE : step;
     }
     return request_gather(request, &request->params, piece->bytes) < 0 ? broken("no memory") : STEP_ON;
 }
@@ -241,7 +249,9 @@ enum fastcgi_event fastcgi_advance(struct connection *connection)
         case STEP_BODY_END:
             return FASTCGI_READY;
         case STEP_ABORTED:
-            return reply_aborted(connection) == STEP_ON ? FASTCGI_ABORTED : FASTCGI_BROKEN;
+            return reply_aborted(connection) != STEP_BROKEN ? FASTCGI_ABORTED : FASTCGI_BROKEN;
+        case STEP_FULL:
+            return FASTCGI_FULL;
         case STEP_CLOSE:
             connection->fastcgi.keep = false;
             return FASTCGI_ABORTED;
@@ -301,6 +311,7 @@ enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
         case STEP_BODY_END:
             return end_of_body(request);
         case STEP_ON:
+        case STEP_FULL:
         case STEP_HEAD:
             break;
         case STEP_ABORTED:

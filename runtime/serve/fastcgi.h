@@ -33,7 +33,8 @@ struct fastcgi {
 enum fastcgi_event {
     FASTCGI_MORE,    /* all input is used up */
     FASTCGI_READY,   /* the handler can be called, or the request's error_status answered */
-    FASTCGI_ABORTED, /* the front end has given the request up before it was ready */
+    FASTCGI_ABORTED, /* the front end has given the request up before it was ready; its end may be unsent */
+    FASTCGI_FULL,    /* a reply is unsent: the socket is full */
     FASTCGI_BROKEN,  /* the connection cannot be understood any further */
 };
 

@@ -27,6 +27,7 @@
 #define REQUEST_OUTPUT_BYTES  65464
 #define REQUEST_TAILROOM      64
 #define REQUEST_BODY_BUFFER   65536 /* body bytes that are gathered before a handler is called */
+#define REQUEST_REPLY_BYTES   256
 #define REQUEST_ERROR_BYTES   8192  /* the handler's err stream between two records */
 
 /* Bytes that come in pieces, in the request's arena. */
@@ -73,6 +74,7 @@ struct request {
     int64_t sent_bytes;     /* of the body */
     uint8_t *error_buffer;
     struct iovec unsent[2]; /* the answer's end, as far as it has not left */
+    uint8_t reply[REQUEST_REPLY_BYTES]; /* to a record that needs no handler, when the socket was full */
 
     uint8_t input[REQUEST_INPUT_BYTES];
     _Alignas(16) char memory[REQUEST_ARENA_BYTES];

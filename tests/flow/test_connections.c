@@ -174,6 +174,47 @@ static void imitating_bodies(void)
     bytes_fini(&bytes);
 }
 
+/* Requests in a row whose first body nobody reads, the last one cut in the middle of a record: what comes then is that
+ * record's, though it looks like a request. */
+static void imitating_rest(struct link *link, size_t unread)
+{
+    struct record_request last = {.path = "/readpart", .query = "all"};
+    struct bytes fill = {0}, forged = {0}, params = {0}, bytes = {0};
+
+    record_whole(&forged, &(struct record_request){.id = 9, .flags = RECORD_KEEP, .path = "/hello"});
+    bytes_add_fill(&fill, 'u', unread);
+    record_whole(&bytes, &(struct record_request){.id = 1, .flags = RECORD_KEEP, .path = "/readpart", .query = "0",
+                                                  .body = fill.data, .body_length = unread});
+    record_whole(&bytes, &(struct record_request){.id = 2, .flags = RECORD_KEEP, .path = "/hello"});
+    last.body_length = 100 + forged.length;
+    record_params(&params, &last);
+    record_begin(&bytes, 3, RECORD_RESPONDER, RECORD_KEEP);
+    record_stream(&bytes, RECORD_PARAMS, 3, params.data, params.length, 0);
+    bytes_clear(&fill);
+    bytes_add_fill(&fill, 'x', 100);
+    bytes_add(&fill, forged.data, forged.length);
+    record_stream(&bytes, RECORD_STDIN, 3, fill.data, fill.length, 0);
+    link_send(link, bytes.data, bytes.length - RECORD_HEAD - forged.length);
+    answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
+    link_send(link, bytes.data + bytes.length - RECORD_HEAD - forged.length, forged.length + RECORD_HEAD);
+    answer_read(&answer, link, 2, DEADLINE_USUAL_MS);
+    answer_read(&answer, link, 3, DEADLINE_USUAL_MS);
+    CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+    bytes_fini(&fill);
+    bytes_fini(&forged);
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+}
+
+static void imitating_rests(void)
+{
+    struct link *link = link_new(server_shared()->local);
+
+    for (size_t i = 0; i < 4000; i++)
+        imitating_rest(link, 30000 + i * 37 % 35000);
+    CU_ASSERT(link_is_silent(link, 20));
+}
+
 /* The end of STDIN comes after the answer, as nginx may send it; the connection stays good. */
 static void late_end_of_stdin(void)
 {
@@ -361,6 +402,7 @@ static const struct suite_case cases[] = {
     {"closed connections leave no descriptor", closed_connections_leave_nothing},
     {"unread bodies", unread_bodies},
     {"bodies that imitate requests, at every offset", imitating_bodies},
+    {"a rest of a body that imitates a request", imitating_rests},
     {"the end of STDIN after the answer", late_end_of_stdin},
     {"a doubled end of STDIN", doubled_end_of_stdin},
     {"no end of STDIN", missing_end_of_stdin},

@@ -1,6 +1,7 @@
 /*
  * test_management.c: management records, roles, versions and aborts against the real server. Cases C02, C03, C13, C14.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,36 @@ static void broken_values_content(void)
     ask_hello(link_new(server_shared()->local));
 }
 
+/* The reply meets a socket that is full of an answer which nobody reads yet: it waits, and what comes behind it too. */
+static void values_on_a_full_socket(void)
+{
+    static const char *const names[] = {"FCGI_MPXS_CONNS"};
+    struct bytes params = {0}, bytes = {0};
+    char query[16];
+
+    record_pair(&params, names[0], "");
+    for (size_t size = 190000; size < 240000; size += 250) {
+        struct link *link = link_new(server_shared()->local);
+
+        bytes_clear(&bytes);
+        snprintf(query, sizeof query, "%zu", size);
+        record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/bigout", .query = query});
+        record_add(&bytes, RECORD_GET_VALUES, 0, params.data, params.length);
+        record_add(&bytes, 99, 0, NULL, 0);
+        record_whole(&bytes, &(struct record_request){.id = 2, .flags = RECORD_KEEP, .path = "/hello"});
+        link_send(link, bytes.data, bytes.length);
+        poll(NULL, 0, 5); /* the server fills the socket */
+        answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
+        CU_ASSERT_EQUAL_FATAL(answer_record(link, DEADLINE_USUAL_MS).type, RECORD_GET_VALUES_RESULT);
+        CU_ASSERT_EQUAL_FATAL(answer_record(link, DEADLINE_USUAL_MS).type, RECORD_UNKNOWN_TYPE);
+        answer_read(&answer, link, 2, DEADLINE_USUAL_MS);
+        CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+        link_free(link);
+    }
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+}
+
 static void unknown_management_types(void)
 {
     static const int types[] = {12, 77, 99, 255, 0};
@@ -245,6 +276,31 @@ static void broken_heads_close(void)
     check_closes(&bytes, "HTTP on the FastCGI socket");
     bytes_fini(&bytes);
     SUITE_CHECK(server_log_count(server, "\n") > logged, "nothing in the log");
+}
+
+/* What was asked before a broken record is answered; the end of the connection overtakes no answer. */
+static void answers_before_a_broken_record(void)
+{
+    struct bytes bytes = {0};
+
+    for (int i = 0; i < 50; i++) {
+        struct link *link = link_new(i % 2 ? server_shared()->tcp : server_shared()->local);
+
+        bytes_clear(&bytes);
+        for (int k = 1; k <= 5; k++)
+            record_whole(&bytes, &(struct record_request){.id = k, .flags = RECORD_KEEP, .path = "/hello"});
+        record_add_version(&bytes, 2, RECORD_BEGIN, 1, "12345678", 8);
+        bytes_add_fill(&bytes, 'x', 5000);
+        link_send(link, bytes.data, bytes.length);
+        poll(NULL, 0, 2); /* a reset would be here before anything is read */
+        for (int k = 1; k <= 5; k++) {
+            answer_read(&answer, link, k, DEADLINE_USUAL_MS);
+            CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+        }
+        CU_ASSERT(link_closes(link, 1000));
+        link_free(link);
+    }
+    bytes_fini(&bytes);
 }
 
 /* -- Aborts ---------------------------------------------------------------------------------------------------------
@@ -425,10 +481,12 @@ static const struct suite_case cases[] = {
     {"GET_VALUES with 2000 names", values_of_many_names},
     {"GET_VALUES within a request", values_within_a_request},
     {"GET_VALUES with broken content", broken_values_content},
+    {"GET_VALUES on a full socket", values_on_a_full_socket},
     {"unknown management types", unknown_management_types},
     {"roles other than responder", other_roles},
     {"a refused role without KEEP_CONN closes", role_without_keep_closes},
     {"broken records close the connection", broken_heads_close},
+    {"answers before a broken record", answers_before_a_broken_record},
     {"ABORT while the request is read", abort_while_reading},
     {"ABORT while the handler runs", abort_while_the_handler_runs},
     {"ABORT of a handler that does not look", abort_of_a_handler_that_does_not_look},

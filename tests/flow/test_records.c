@@ -75,6 +75,48 @@ static void split_at_every_byte(void)
     bytes_fini(&request);
 }
 
+/* What has come so far fills some buffer to the byte, and the rest comes later. */
+static void cut_at(const struct bytes *request, size_t cut, const char *expected)
+{
+    struct link *link = link_new(server_shared()->local);
+
+    link_send(link, request->data, cut);
+    link_is_silent(link, 10);
+    link_send(link, request->data + cut, request->length - cut);
+    answer_read(&answer, link, 3, DEADLINE_USUAL_MS);
+    SUITE_CHECK(answer_body_is(&answer, expected), "cut at byte %zu: %.40s", cut, bytes_text(&answer.out));
+    answer_ask(&answer, link, &(struct record_request){.flags = RECORD_KEEP, .path = "/hello"});
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    link_free(link);
+}
+
+static void cut_where_buffers_end(void)
+{
+    enum { BODY = 140000, VARIABLE = 45000 };
+    struct record_request one = {.id = 3, .flags = RECORD_KEEP, .path = "/readpart", .query = "all", .body_length = BODY};
+    struct bytes body = {0}, params = {0}, request = {0};
+
+    bytes_add_fill(&body, 'b', BODY);
+    for (int large = 0; large < 2; large++) { /* within the body, and within the variables */
+        bytes_clear(&params);
+        bytes_clear(&request);
+        record_params(&params, &one);
+        if (large)
+            record_pair_bytes(&params, "LARGE", 5, body.data, VARIABLE);
+        record_begin(&request, 3, RECORD_RESPONDER, RECORD_KEEP);
+        record_stream(&request, RECORD_PARAMS, 3, params.data, params.length, 0);
+        record_stream(&request, RECORD_STDIN, 3, body.data, BODY, 40000);
+        for (size_t at = 4096; at <= 131072; at += 4096) {
+            cut_at(&request, at - 1, "140000 end");
+            cut_at(&request, at, "140000 end");
+            cut_at(&request, at + 1, "140000 end");
+        }
+    }
+    bytes_fini(&body);
+    bytes_fini(&params);
+    bytes_fini(&request);
+}
+
 static void byte_by_byte(void)
 {
     struct link *link = link_new(server_shared()->tcp);
@@ -379,6 +421,7 @@ static void no_thread_is_lost(void)
 static const struct suite_case cases[] = {
     {"every record carries the id of its request", ids_come_back},
     {"a request split at every byte", split_at_every_byte},
+    {"a request cut where buffers end", cut_where_buffers_end},
     {"a request byte by byte", byte_by_byte},
     {"padding of 0 to 255 bytes", every_padding},
     {"a body in records of one byte", body_in_one_byte_records},

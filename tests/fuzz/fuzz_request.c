@@ -92,6 +92,13 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 
 static uint8_t behaviour;
 
+/* Reads ahead of what the handler reads, which must not see a difference. */
+static void look(FCGX_Request *req)
+{
+    if (behaviour & 4)
+        mr_client_gone(req);
+}
+
 static void read_body(FCGX_Request *req)
 {
     char piece[1000];
@@ -100,7 +107,7 @@ static void read_body(FCGX_Request *req)
             ;
     else if (behaviour & 2)
         while (FCGX_GetStr(piece, sizeof piece, req->in) == (int)sizeof piece)
-            ;
+            look(req);
     else if (behaviour & 4 && FCGX_GetChar(req->in) != EOF)
         FCGX_UnGetChar('u', req->in);
 }
@@ -110,8 +117,10 @@ static int handle(FCGX_Request *req)
     static const char filling[5000] = "filling";
     if (behaviour & 64)
         return 3;
+    look(req);
     if (!(behaviour & 8))
         read_body(req);
+    look(req);
     if (behaviour & 16)
         FCGX_PutStr(filling, sizeof filling, req->err);
     FCGX_PutS("Content-Type: text/plain\r\n\r\n", req->out);
@@ -163,6 +172,14 @@ static void free_buried_connection(struct connection *connection)
     connection_free(connection);
 }
 
+/* Small parts, or such that fill the input buffer to the byte and nearly so. */
+static size_t part_of(uint8_t choice, size_t size)
+{
+    if (choice == 0)
+        return size;
+    return choice < 0x70 ? choice : REQUEST_INPUT_BYTES - 0x78 + choice;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 3)
@@ -171,7 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start_worker();
     memset(&wire, 0, sizeof wire);
     wire.input = span_of(data + 2, size - 2);
-    wire.part = data[0] & 0x7f ? (size_t)(data[0] & 0x7f) : size;
+    wire.part = part_of(data[0] & 0x7f, size);
     wire.pause = data[0] & 0x80;
     behaviour = data[1];
     struct connection *connection = connection_new(&lane, -1);
@@ -180,7 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     lane_set_timer(&lane, connection, LANE_TIMER_IDLE);
     for (int turn = 0; connection->state != CONNECTION_CLOSED; turn++) {
         CHECK(turn < TURNS_MAX);
-        struct connection *ready = next_ready();
+        /* An event may come before what is ready has its turn. */
+        struct connection *ready = wire.pause && turn % 3 == 2 ? NULL : next_ready();
         CHECK(ready != NULL ? connection_attend(ready) : connection_on_event(connection, EPOLLIN));
     }
     free_buried_connection(connection);
