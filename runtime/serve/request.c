@@ -89,23 +89,16 @@ int request_gather(struct request *request, struct gather *gather, struct span b
     return 0;
 }
 
-/* Writes `NAME=value` and its NUL. Returns the byte behind them. */
-static char *put_entry(char *to, struct span name, struct span value)
-{
-    memcpy(to, name.at, name.length);
-    to += name.length;
-    *to++ = '=';
-    memcpy(to, value.at, value.length);
-    to += value.length;
-    *to++ = '\0';
-    return to;
-}
-
 static char *new_entry(struct request *request, const char *name, struct span value)
 {
-    char *entry = arena_take(&request->arena, strlen(name) + value.length + 2);
-    if (entry != NULL)
-        put_entry(entry, span_text(name), value);
+    size_t length = strlen(name);
+    char *entry = arena_take(&request->arena, length + value.length + 2);
+    if (entry == NULL)
+        return NULL;
+    memcpy(entry, name, length);
+    entry[length] = '=';
+    memcpy(entry + length + 1, value.at, value.length);
+    entry[length + 1 + value.length] = '\0';
     return entry;
 }
 
@@ -149,24 +142,32 @@ static void note(struct request *request, struct environment *environment, struc
     }
 }
 
-/* Returns 0, or the status to answer. */
+/* Turns the pairs into entries where they are: the lengths in front of a name leave room to move it up by the `=`, and its
+ * value stays. The NUL behind an entry goes where the next pair's lengths were, once they are read; behind the last one
+ * there is a byte for it. Returns 0, or the status to answer. */
 static int build_environment(struct request *request, struct environment *environment)
 {
     struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
-    /* A pair's two lengths take at least the two bytes that an entry needs for = and NUL. */
-    char *text = arena_take(&request->arena, request->params.length);
+    char *end = NULL;
     int result;
-    if (text == NULL)
+    if (request_gather(request, &request->params, span_of("", 1)) < 0)
         return 500;
+    pairs.at = request->params.bytes; /* they may have moved */
     while ((result = record_pair(&pairs, &name, &value)) == 1) {
-        char *end = put_entry(text, name, value);
-        if (memchr(text, '\0', (size_t)(end - text) - 1) != NULL)
+        char *entry = (char *)request->params.bytes + (name.at - request->params.bytes) - 1;
+        if (end != NULL)
+            *end = '\0';
+        memmove(entry, name.at, name.length);
+        entry[name.length] = '=';
+        end = entry + name.length + 1 + value.length;
+        if (memchr(entry, '\0', (size_t)(end - entry)) != NULL)
             return 400;
-        if (add_entry(request, environment, text) < 0)
+        if (add_entry(request, environment, entry) < 0)
             return 500;
-        note(request, environment, name, value);
-        text = end;
+        note(request, environment, span_of(entry, name.length), value);
     }
+    if (end != NULL)
+        *end = '\0';
     return result < 0 ? 400 : 0;
 }
 
