@@ -1,0 +1,23 @@
+/*
+ * memory.h: samples of the workers' private memory, and how fast it grows. Units: millions of requests, MiB.
+ */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+enum { MEMORY_SAMPLES = 100 };
+
+/* Settings for the C library of processes that are started from now on, where the environment has none. */
+void memory_settle_malloc(void);
+
+/* Takes sample `number`, 0 to MEMORY_SAMPLES, in order. Call it in the same state each time. */
+void memory_sample(int number, long request_count);
+
+/* Growth over the second half of the samples: MiB per million requests. */
+struct memory_growth {
+    double slope, upper_bound; /* one-sided, 95 % */
+};
+struct memory_growth memory_growth(void);
+
+void memory_print(void);
+
+#endif
