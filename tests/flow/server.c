@@ -104,6 +104,8 @@ static void server_write_conf(struct server *server, const char *options)
         fprintf(conf, "lanes = %d\n", SERVER_LANES);
     if (!server_sets(options, "threads ="))
         fprintf(conf, "threads = %d\n", SERVER_THREADS);
+    if (!server_sets(options, "queue_ms =")) /* a machine busy with other things must not make a 503 */
+        fprintf(conf, "queue_ms = 1000\n");
     if (!server_sets(options, "max_body ="))
         fprintf(conf, "max_body = 16M\n");
     if (options)

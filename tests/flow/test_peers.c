@@ -150,7 +150,7 @@ static void idle_connection_closes_silently(void)
 /* Readers that have gone to sleep keep their handlers, the only two here that may block, until write_timeout. */
 static void silent_reader_has_a_limit(void)
 {
-    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nwrite_timeout = 1");
+    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nqueue_ms = 40\nwrite_timeout = 1");
     struct link *link = link_new(server->local), *other = link_new(server->tcp);
     int64_t start_ms = deadline_now_ms();
     struct bytes request = {0};

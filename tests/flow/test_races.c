@@ -23,7 +23,6 @@ enum {
 };
 
 static struct answer answer;
-static int answered, refused; /* in the case that runs */
 
 /* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog waits. */
 static void send_request(struct link *link, int kind, int token)
@@ -59,7 +58,6 @@ static void send_request(struct link *link, int kind, int token)
     bytes_fini(&bytes);
 }
 
-/* The pool is small, so a request may find no thread within queue_ms: 503 is right as well. */
 static void check_answer(struct link *link, int kind, int token)
 {
     static const char *const expected[] = {NULL, "slept 0\n", "slept 3\n", "slept 12\n", NULL, NULL};
@@ -68,11 +66,6 @@ static void check_answer(struct link *link, int kind, int token)
     size_t length;
 
     answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
-    if (answer_status(&answer) == 503) {
-        refused++;
-        return;
-    }
-    answered++;
     CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
     body = answer_body(&answer, &length);
     if (expected[kind])
@@ -129,9 +122,7 @@ static void race_at_point(void)
     setenv("MILLRACE_RACE", point, 1);
     server_use("millrace-races");
     server = server_start(NULL);
-    answered = refused = 0;
     load(server);
-    SUITE_CHECK(answered > 4 * refused, "%d answered, %d refused", answered, refused);
     blocked_check(server);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
     snprintf(line, sizeof line, "race: %s: passed", point);

@@ -3,25 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "worker.h"
 
 enum { MEMORY_FIRST = MEMORY_SAMPLES / 2 + 1 }; /* of the second half */
 
 static double memory_millions[MEMORY_SAMPLES + 1], memory_mib[MEMORY_SAMPLES + 1];
-
-/*
- * Once the C library has seen a large piece freed it keeps such pieces in the arena of each thread (mallopt(3),
- * M_MMAP_THRESHOLD), and with /bigout's 1 MiB each arena creeps up to its own most. By default they level off only
- * after about 2 million requests (measured: 0.167 MiB per million over the second half of 3 million), which would hide
- * in a shorter run what never comes back. Thresholds that are set stay.
- */
-void memory_settle_malloc(void)
-{
-    setenv("MALLOC_MMAP_THRESHOLD_", "65536", 0);
-    setenv("MALLOC_TRIM_THRESHOLD_", "131072", 0);
-}
 
 /* The memory that the process shares with no other: what would be free without it. -1 when it cannot be read. */
 static long memory_private_kb(pid_t pid)

@@ -6,9 +6,6 @@
 
 enum { MEMORY_SAMPLES = 100 };
 
-/* Settings for the C library of processes that are started from now on, where the environment has none. */
-void memory_settle_malloc(void);
-
 /* Takes sample `number`, 0 to MEMORY_SAMPLES, in order. Call it in the same state each time. */
 void memory_sample(int number, long request_count);
 

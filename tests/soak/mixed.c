@@ -39,7 +39,6 @@ static void take_sample(int number)
 static void start(void)
 {
     chance_init(mixed_seed);
-    memory_settle_malloc();
     mixed_server = server_start(NULL);
     worker_init(mixed_server);
     good_learn(mixed_server->local);
