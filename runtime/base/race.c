@@ -6,6 +6,7 @@
 #ifdef MR_RACES
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,8 @@ void race_point(enum race_point point)
         atomic_store_explicit(&chosen, wanted = (int)chosen_point(), memory_order_relaxed);
     if ((int)point != wanted)
         return;
-    atomic_fetch_add_explicit(&passed, 1, memory_order_relaxed);
-    if (next_random() % HOLD_ONE_OF != 0)
+    bool first = atomic_fetch_add_explicit(&passed, 1, memory_order_relaxed) == 0;
+    if (!first && next_random() % HOLD_ONE_OF != 0)
         return;
     atomic_fetch_add_explicit(&held, 1, memory_order_relaxed);
     nanosleep(&(struct timespec){.tv_nsec = next_random() % HOLD_MAX_NS}, NULL);

@@ -2,8 +2,8 @@
  * race.h: the points at which threads hand something over to each other, by name.
  *
  * In the program that is installed they are nothing. In the one that tests/flow/test_races.c runs (built with MR_RACES) a
- * thread may be held at one of them, chosen by the environment: MILLRACE_RACE=POINT holds every fourth passing thread for up
- * to 3 ms there, so that the other side comes first.
+ * thread may be held at one of them, chosen by the environment: MILLRACE_RACE=POINT holds the first and every fourth passing
+ * thread for up to 3 ms there, so that the other side comes first.
  */
 #ifndef BASE_RACE_H
 #define BASE_RACE_H
