@@ -118,17 +118,7 @@ struct front *front_start(const struct server *server)
 
 int front_log_count(const struct server *server, const char *text)
 {
-    char path[SERVER_PATH_MAX + 20], line[4096];
-    int count = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "%s/nginx.log", server->directory);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        count += strstr(line, text) != NULL;
-    if (file)
-        fclose(file);
-    return count;
+    return server_count_lines(server, "nginx.log", text);
 }
 
 /* -- HTTP -----------------------------------------------------------------------------------------------------------

@@ -341,19 +341,24 @@ bool server_lost_one(const struct process_children *of, int limit_ms)
     return deadline_wait(limit_ms, server_one_has_left, &these);
 }
 
-int server_log_count(const struct server *server, const char *text)
+int server_count_lines(const struct server *server, const char *name, const char *text)
 {
     char path[SERVER_PATH_MAX + 20], line[4096];
     int count = 0;
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/log", server->directory);
+    snprintf(path, sizeof path, "%s/%s", server->directory, name);
     file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
         count += strstr(line, text) != NULL;
     if (file)
         fclose(file);
     return count;
+}
+
+int server_log_count(const struct server *server, const char *text)
+{
+    return server_count_lines(server, "log", text);
 }
 
 static bool server_log_has(void *context)

@@ -63,7 +63,8 @@ bool server_lost_one(const struct process_children *of, int limit_ms);
 /* The last line of a file in the server's directory, for messages. */
 const char *server_last_line(const struct server *server, const char *name);
 
-/* Number of log lines that contain the text. */
+/* Lines that contain the text: of a file in the server's directory, and of its log. */
+int server_count_lines(const struct server *server, const char *name, const char *text);
 int server_log_count(const struct server *server, const char *text);
 bool server_log_waits_for(const struct server *server, const char *text, int limit_ms);
 
