@@ -87,8 +87,9 @@ static int open_log(const struct config *config)
     return -1;
 }
 
-/* Whoever starts the server and waits for its pid file says where, whatever the configuration says; and the web server's
- * addresses come by the environment in the FastCGI specification. Returns 0, −1 when that is no list of them. */
+/* Whoever starts the server and waits for its pid file says where, whatever the configuration says; and the web
+ * server's addresses come by the environment in the FastCGI specification. Returns 0, −1 when that is no list of them.
+ */
 static int take_environment(struct config *config)
 {
     const char *web_servers = getenv("FCGI_WEB_SERVER_ADDRS");

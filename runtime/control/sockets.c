@@ -131,7 +131,9 @@ void sockets_log(const struct sockets *sockets, int backlog)
         else
             log_info("listen", "listening on %s, inherited", listener->address.text);
         if (!address_is_local(&listener->address) && !address_is_loopback(&listener->address))
-            log_warning("listen", "%s can be reached from other machines, and FastCGI knows no passwords: whoever reaches it "
-                                  "can send any request (see FCGI_WEB_SERVER_ADDRS in millrace(8))", listener->address.text);
+            log_warning("listen",
+                        "%s can be reached from other machines, and FastCGI knows no passwords: whoever reaches it "
+                        "can send any request (see FCGI_WEB_SERVER_ADDRS in millrace(8))",
+                        listener->address.text);
     }
 }

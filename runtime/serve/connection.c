@@ -63,8 +63,8 @@ static void close_now(struct connection *connection)
     if (connection->request != NULL)
         lane_spare_request(lane, connection->request);
     connection->request = NULL;
-    /* Closing alone takes a socket neither out of the epoll set nor from the peer while another descriptor for it is open:
-     * the accepting worker's, or that of a child which a handler has just forked. */
+    /* Closing alone takes a socket neither out of the epoll set nor from the peer while another descriptor for it is
+     * open: the accepting worker's, or that of a child which a handler has just forked. */
     epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     shutdown(connection->fd, SHUT_RDWR);
     close(connection->fd);

@@ -12,8 +12,8 @@
 #include "serve/request.h"
 #include "serve/worker.h"
 
-#define PADDING_UNIT    8
-#define SKIP_MAX_BYTES  (16u << 20) /* of a body that nobody read; after that the connection is closed */
+#define PADDING_UNIT   8
+#define SKIP_MAX_BYTES (16u << 20) /* of a body that nobody read; after that the connection is closed */
 
 /* What one piece of a record meant for the request at hand. */
 enum step { STEP_ON, STEP_FULL, STEP_MORE, STEP_HEAD, STEP_BODY, STEP_BODY_END, STEP_ABORTED, STEP_CLOSE, STEP_BROKEN };

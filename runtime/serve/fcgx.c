@@ -1,8 +1,8 @@
 /*
  * fcgx.c: libfcgi's calls that reach into a request's private data, or set the library's own transport up. Inside this
- * server the data is not what libfcgi thinks it is, so these definitions, which the program exports, stand in front of the
- * library's: they end the process with a clear message instead of corrupting it. A handler needs none of them. The two that
- * programs call out of habit answer what is true here.
+ * server the data is not what libfcgi thinks it is, so these definitions, which the program exports, stand in front of
+ * the library's: they end the process with a clear message instead of corrupting it. A handler needs none of them. The
+ * two that programs call out of habit answer what is true here.
  */
 #include <fcgiapp.h>
 

@@ -36,8 +36,8 @@ int inbox_send(const struct inbox *inbox, int fd)
     char byte = 'c';
     struct iovec iov = {.iov_base = &byte, .iov_len = 1};
     union control control = {.bytes = {0}};
-    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -51,8 +51,8 @@ int inbox_receive(const struct inbox *inbox)
     char byte;
     struct iovec iov = {.iov_base = &byte, .iov_len = 1};
     union control control = {.bytes = {0}};
-    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     int fd = -1;
     while (recvmsg(inbox->receive_fd, &message, MSG_CMSG_CLOEXEC) < 0)
         if (errno != EINTR)

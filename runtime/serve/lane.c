@@ -83,7 +83,8 @@ bool lane_is_draining(const struct lane *lane)
     return atomic_load_explicit(&lane->worker->draining, memory_order_relaxed);
 }
 
-/* -- calling a handler ---------------------------------------------------------------------------------------------- */
+/* -- calling a handler ----------------------------------------------------------------------------------------------
+ */
 
 bool lane_reserve(struct lane *lane)
 {
@@ -92,7 +93,8 @@ bool lane_reserve(struct lane *lane)
     lane->reserved = pool_reserve(&lane->worker->pool);
     if (!lane->reserved) {
         RACE_POINT(lane_starving);
-        /* Pairs with pool_release: either the thread that is set free sees the flag, or the second try sees the thread. */
+        /* Pairs with pool_release: either the thread that is set free sees the flag, or the second try sees the thread.
+         */
         atomic_store(&lane->starving, true);
         lane->reserved = pool_reserve(&lane->worker->pool);
     }
@@ -138,7 +140,8 @@ void lane_give_away(void)
     lane_take(lane, current_call);
 }
 
-/* -- for connections ------------------------------------------------------------------------------------------------- */
+/* -- for connections -------------------------------------------------------------------------------------------------
+ */
 
 static int64_t timer_span_us(const struct settings *settings, enum lane_timer kind)
 {
@@ -213,7 +216,8 @@ uint64_t lane_next_number(struct lane *lane)
     return ++lane->requests * (uint64_t)lane->worker->settings->lanes + (uint64_t)lane->number;
 }
 
-/* -- the loop -------------------------------------------------------------------------------------------------------- */
+/* -- the loop --------------------------------------------------------------------------------------------------------
+ */
 
 static struct connection *first_ready(struct list *list)
 {

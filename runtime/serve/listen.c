@@ -1,7 +1,7 @@
 /*
  * listen.c: accepting. The listeners are shared by all lanes of all workers; EPOLLEXCLUSIVE wakes few of them for one
- * connection. Whoever is fast would get nearly all: so a worker with clearly more connections than another hands what it
- * has accepted to that one's inbox, and within a worker each connection goes to the next lane in turn.
+ * connection. Whoever is fast would get nearly all: so a worker with clearly more connections than another hands what
+ * it has accepted to that one's inbox, and within a worker each connection goes to the next lane in turn.
  */
 #include "serve/listen.h"
 
@@ -99,7 +99,8 @@ static void take_in(struct lane *lane, int fd)
     }
 }
 
-/* Returns true when another worker has the connection now. While this one drains the others may be about to leave too. */
+/* Returns true when another worker has the connection now. While this one drains the others may be about to leave too.
+ */
 static bool hand_over(struct lane *lane, int fd)
 {
     struct worker *worker = lane->worker;
@@ -116,7 +117,8 @@ static bool hand_over(struct lane *lane, int fd)
     return true;
 }
 
-/* -- what waits ----------------------------------------------------------------------------------------------------- */
+/* -- what waits -----------------------------------------------------------------------------------------------------
+ */
 
 static void on_failure(struct lane *lane, int error)
 {

@@ -142,9 +142,9 @@ static void note(struct request *request, struct environment *environment, struc
     }
 }
 
-/* Turns the pairs into entries where they are: the lengths in front of a name leave room to move it up by the `=`, and its
- * value stays. The NUL behind an entry goes where the next pair's lengths were, once they are read; behind the last one
- * there is a byte for it. Returns 0, or the status to answer. */
+/* Turns the pairs into entries where they are: the lengths in front of a name leave room to move it up by the `=`, and
+ * its value stays. The NUL behind an entry goes where the next pair's lengths were, once they are read; behind the last
+ * one there is a byte for it. Returns 0, or the status to answer. */
 static int build_environment(struct request *request, struct environment *environment)
 {
     struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
@@ -185,7 +185,8 @@ static int set_entry(struct request *request, struct environment *environment, i
 static int set_paths(struct request *request, struct environment *environment, struct span rest)
 {
     const char *route = request->route->settings->path;
-    if (set_entry(request, environment, environment->script_name, new_entry(request, "SCRIPT_NAME", span_text(route))) < 0)
+    if (set_entry(request, environment, environment->script_name, new_entry(request, "SCRIPT_NAME", span_text(route))) <
+        0)
         return -1;
     return set_entry(request, environment, environment->path_info, new_entry(request, "PATH_INFO", rest));
 }

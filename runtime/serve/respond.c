@@ -129,8 +129,7 @@ int respond_flush_errors(struct request *request)
     if (length == 0)
         return 0;
     request->error_used = true;
-    struct iovec record =
-        fastcgi_frame(request, RECORD_STDERR, request->error_buffer + RECORD_HEADER_BYTES, length);
+    struct iovec record = fastcgi_frame(request, RECORD_STDERR, request->error_buffer + RECORD_HEADER_BYTES, length);
     return connection_send(request->connection, &record, 1, true);
 }
 

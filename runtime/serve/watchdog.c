@@ -12,7 +12,7 @@
 #include "base/race.h"
 #include "serve/lane.h"
 
-#define LOOK_NS    1000000
+#define LOOK_NS     1000000
 #define QUIET_LOOKS 10
 
 /* Returns true while any lane works. */

@@ -41,7 +41,8 @@ static _Noreturn void cannot_start(const char *what)
     _exit(WORKER_EXIT_CANNOT_START);
 }
 
-/* -- for lanes -------------------------------------------------------------------------------------------------------- */
+/* -- for lanes --------------------------------------------------------------------------------------------------------
+ */
 
 static void wake_lanes(struct worker *worker)
 {
@@ -73,7 +74,8 @@ void worker_lane_ended(struct worker *worker)
         CHECK(write(worker->ended_fd, &one, sizeof one) == sizeof one);
 }
 
-/* -- start -------------------------------------------------------------------------------------------------------------- */
+/* -- start
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* What handlers print goes to the log, a line at a time. */
 static void redirect_output(void)
@@ -82,9 +84,10 @@ static void redirect_output(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
-/* As it comes, glibc keeps a large piece that was freed in the arena of its thread, raises the size that it does so with, and
- * has eight arenas a CPU: with many threads a worker's memory creeps up for millions of requests. Fixed thresholds give large
- * pieces back at once, and few arenas are soon at their most. What the environment says (mallopt(3)) stays. */
+/* As it comes, glibc keeps a large piece that was freed in the arena of its thread, raises the size that it does so
+ * with, and has eight arenas a CPU: with many threads a worker's memory creeps up for millions of requests. Fixed
+ * thresholds give large pieces back at once, and few arenas are soon at their most. What the environment says
+ * (mallopt(3)) stays. */
 static void settle_malloc(void)
 {
     if (getenv("MALLOC_ARENA_MAX") == NULL)
@@ -144,7 +147,8 @@ static void start_lanes(struct worker *worker)
             cannot_start("lane");
     if (!settings->debug && watchdog_start(&worker->watchdog, worker->lanes, settings->lanes) < 0)
         cannot_start("watchdog");
-    /* One thread more: with `threads - lanes` handlers blocked there is still one to reserve, and short ones are answered. */
+    /* One thread more: with `threads - lanes` handlers blocked there is still one to reserve, and short ones are
+     * answered. */
     if (pool_start(&worker->pool, settings->threads + 1, worker->lanes, settings->lanes) < 0)
         cannot_start("threads");
     for (int i = 0; i < settings->lanes; i++) {
@@ -153,7 +157,8 @@ static void start_lanes(struct worker *worker)
     }
 }
 
-/* -- life --------------------------------------------------------------------------------------------------------------- */
+/* -- life
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static void begin_draining(struct worker *worker)
 {

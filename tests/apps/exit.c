@@ -1,4 +1,5 @@
-/* exit.c: a handler that ends the process by calling exit() with the number in the query, or with "thread" its thread. */
+/* exit.c: a handler that ends the process by calling exit() with the number in the query, or with "thread" its thread.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* formats.c: what mr_printf must know and libfcgi's own printf does not, and a text longer than any buffer of either. */
+/* formats.c: what mr_printf must know and libfcgi's own printf does not, and a text longer than any buffer of either.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ static int formats(FCGX_Request *req)
         return 1;
     memset(text, 't', LONG_BYTES);
     text[LONG_BYTES] = '\0';
-    mr_printf(req->out, "Content-Type: text/plain\r\n\r\n%zu %jd %lld %.*s %5.2f %td %%\n", (size_t)-1, (intmax_t)-5, 1LL << 40, 3,
-              "abcdef", 3.14159, (ptrdiff_t)7);
+    mr_printf(req->out, "Content-Type: text/plain\r\n\r\n%zu %jd %lld %.*s %5.2f %td %%\n", (size_t)-1, (intmax_t)-5,
+              1LL << 40, 3, "abcdef", 3.14159, (ptrdiff_t)7);
     if (mr_printf(req->out, "%s", text) != LONG_BYTES)
         mr_printf(req->out, "a wrong count");
     free(text);

@@ -1,4 +1,5 @@
-/* unroutine.c: calls one of libfcgi's functions that the runtime owns, or one that must do no harm; the query names it. */
+/* unroutine.c: calls one of libfcgi's functions that the runtime owns, or one that must do no harm; the query names it.
+ */
 #include <string.h>
 
 #include <millrace.h>

@@ -1,6 +1,6 @@
-/* watcher.c: works until it is told that nobody waits any more, by the call that the query names: poll (mr_client_gone),
- * read or write; at most five seconds. Returns 7 when
- * it was told, 8 when not, and says so in the log. */
+/* watcher.c: works until it is told that nobody waits any more, by the call that the query names: poll
+ * (mr_client_gone), read or write; at most five seconds. Returns 7 when it was told, 8 when not, and says so in the
+ * log. */
 #include <string.h>
 #include <time.h>
 
@@ -47,7 +47,7 @@ static int write_until_gone(FCGX_Request *req)
 static int watcher(FCGX_Request *req)
 {
     const char *way = FCGX_GetParam("QUERY_STRING", req->envp);
-    int result = strcmp(way, "poll") == 0 ? poll_until_gone(req)
+    int result = strcmp(way, "poll") == 0   ? poll_until_gone(req)
                  : strcmp(way, "read") == 0 ? read_until_gone(req)
                                             : write_until_gone(req);
 

@@ -99,7 +99,8 @@ void blocked_check(const struct server *server)
         answer_read(&blocked_answer, workers[i % SERVER_WORKERS].links[i / SERVER_WORKERS], 1, DEADLINE_USUAL_MS);
         CU_ASSERT_EQUAL(blocked_pid(), workers[i % SERVER_WORKERS].pid);
     }
-    SUITE_CHECK(deadline_now_ms() - start_ms < BLOCKED_SLEEP_MS * 19 / 10, "%d handlers of %d ms in each worker took %d ms",
-                BLOCKED_EACH, BLOCKED_SLEEP_MS, (int)(deadline_now_ms() - start_ms));
+    SUITE_CHECK(deadline_now_ms() - start_ms < BLOCKED_SLEEP_MS * 19 / 10,
+                "%d handlers of %d ms in each worker took %d ms", BLOCKED_EACH, BLOCKED_SLEEP_MS,
+                (int)(deadline_now_ms() - start_ms));
     link_free_all();
 }

@@ -26,9 +26,8 @@ static bool server_is_shared;
 static pid_t server_owner;
 
 static const char *const server_routes[] = {
-    "hello",  "echo",   "env",      "crash",  "nothing", "sleeper",   "exit",   "bad_header",
-    "status", "bigout", "readpart", "errout", "forker",  "unroutine", "params", "talker",
-    "watcher", "pid",    "formats", "ticker",
+    "hello",    "echo",   "env",    "crash",     "nothing", "sleeper", "exit",    "bad_header", "status",  "bigout",
+    "readpart", "errout", "forker", "unroutine", "params",  "talker",  "watcher", "pid",        "formats", "ticker",
 };
 
 static const char *server_build(void)

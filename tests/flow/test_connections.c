@@ -137,8 +137,8 @@ static void unread_bodies(void)
     unread_body(1 << 20);
 }
 
-/* A body full of requests for the handler that crashes, unread or read in part, in records of any size: were one of them
- * taken for a request, a worker would die. */
+/* A body full of requests for the handler that crashes, unread or read in part, in records of any size: were one of
+ * them taken for a request, a worker would die. */
 static void imitating_bodies(void)
 {
     static const size_t pieces[] = {0, 1000, 8184, 8192, 32768, 65528, 333};
@@ -183,8 +183,12 @@ static void imitating_rest(struct link *link, size_t unread)
 
     record_whole(&forged, &(struct record_request){.id = 9, .flags = RECORD_KEEP, .path = "/hello"});
     bytes_add_fill(&fill, 'u', unread);
-    record_whole(&bytes, &(struct record_request){.id = 1, .flags = RECORD_KEEP, .path = "/readpart", .query = "0",
-                                                  .body = fill.data, .body_length = unread});
+    record_whole(&bytes, &(struct record_request){.id = 1,
+                                                  .flags = RECORD_KEEP,
+                                                  .path = "/readpart",
+                                                  .query = "0",
+                                                  .body = fill.data,
+                                                  .body_length = unread});
     record_whole(&bytes, &(struct record_request){.id = 2, .flags = RECORD_KEEP, .path = "/hello"});
     last.body_length = 100 + forged.length;
     record_params(&params, &last);

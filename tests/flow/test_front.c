@@ -1,7 +1,7 @@
 /*
- * test_front.c: what nginx can make of the rows of the FastCGI protocol: bodies that imitate records, large and slow ones,
- * clients that leave, parameters of any size, answers of any size, all over kept connections. Cases C01, C05, C06, C08, C10,
- * C26, C27, C59.
+ * test_front.c: what nginx can make of the rows of the FastCGI protocol: bodies that imitate records, large and slow
+ * ones, clients that leave, parameters of any size, answers of any size, all over kept connections. Cases C01, C05,
+ * C06, C08, C10, C26, C27, C59.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -65,8 +65,8 @@ static void post(const char *path, const struct bytes *body, size_t length)
 /* How much of such a body the handler reads makes no difference, nor whether nginx has all of it before it sends. */
 static void forged_bodies_at_every_offset(void)
 {
-    static const char *const paths[] = {"/readpart?0", "/readpart?1", "/readpart?70000", "/readpart?100001",
-                                        "/unbuffered/readpart?0", "/nothing?0"};
+    static const char *const paths[] = {
+        "/readpart?0", "/readpart?1", "/readpart?70000", "/readpart?100001", "/unbuffered/readpart?0", "/nothing?0"};
     struct bytes body = {0};
     struct link *other;
     size_t period;
@@ -109,7 +109,8 @@ static void echoes(const char *path, size_t length)
 
 static void bodies_of_every_size(void)
 {
-    static const size_t lengths[] = {0, 1, 8, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537, 131072, 1000000, 10485760};
+    static const size_t lengths[] = {0,     1,     8,     8191,  8192,   8193,    16384,
+                                     32768, 65535, 65536, 65537, 131072, 1000000, 10485760};
 
     start();
     for (size_t i = 0; i < SUITE_COUNT(lengths); i++) {
@@ -158,8 +159,8 @@ static void unread_bodies(void)
     bytes_add_fill(&body, 'u', 500000);
     for (int i = 0; i < 200; i++) {
         post(i % 2 ? "/readpart?10" : "/unbuffered/readpart?10", &body, body.length);
-        SUITE_CHECK(answer.status == 200 && strcmp(bytes_text(&answer.body), "10 more") == 0, "POST %d: status %d, %.40s", i,
-                    answer.status, bytes_text(&answer.body));
+        SUITE_CHECK(answer.status == 200 && strcmp(bytes_text(&answer.body), "10 more") == 0,
+                    "POST %d: status %d, %.40s", i, answer.status, bytes_text(&answer.body));
         ask_hello(other);
     }
     bytes_fini(&body);
@@ -224,14 +225,15 @@ static void answers(const char *prefix, size_t length)
     bytes_add(&answer.head, "\r\n\r\n", 4);
     bytes_add(&answer.head, answer.body.data, answer.body.length);
     struct answer seen = {.out = answer.head};
-    SUITE_CHECK(answer.status == 200 && answer_body_is_pattern(&seen, length), "%s: status %d, %zu bytes", path, answer.status,
-                answer.body.length);
+    SUITE_CHECK(answer.status == 200 && answer_body_is_pattern(&seen, length), "%s: status %d, %zu bytes", path,
+                answer.status, answer.body.length);
     link_free(link);
 }
 
 static void answers_of_every_size(void)
 {
-    static const size_t lengths[] = {0, 1, 8191, 8192, 8193, 65463, 65464, 65465, 65534, 65535, 65536, 5242880, 33554432};
+    static const size_t lengths[] = {0,     1,     8191,  8192,  8193,    65463,   65464,
+                                     65465, 65534, 65535, 65536, 5242880, 33554432};
 
     start();
     for (size_t i = 0; i < SUITE_COUNT(lengths); i++) {

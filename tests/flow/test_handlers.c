@@ -221,9 +221,10 @@ static void crash_after_crash(void)
 /* The calls that the runtime owns fail loudly, naming themselves: never a hang, never another request's answer. */
 static void libfcgi_calls_of_the_runtime(void)
 {
-    static const char *const calls[] = {
-        "FCGX_Accept", "FCGX_Accept_r", "FCGX_Finish",       "FCGX_Finish_r",   "FCGX_Free",          "FCGX_InitRequest",
-        "FCGX_Attach", "FCGX_Detach",   "FCGX_CreateWriter", "FCGX_FreeStream", "FCGX_SetExitStatus", "FCGX_StartFilterData"};
+    static const char *const calls[] = {"FCGX_Accept",     "FCGX_Accept_r",      "FCGX_Finish",
+                                        "FCGX_Finish_r",   "FCGX_Free",          "FCGX_InitRequest",
+                                        "FCGX_Attach",     "FCGX_Detach",        "FCGX_CreateWriter",
+                                        "FCGX_FreeStream", "FCGX_SetExitStatus", "FCGX_StartFilterData"};
     char line[64];
 
     for (size_t i = 0; i < SUITE_COUNT(calls); i++) {
@@ -247,16 +248,22 @@ static void libfcgi_calls_on_streams(void)
 {
     static const struct {
         const char *query, *body, *expected;
-    } calls[] = {{"errors", "", "0 0 0 0"},         {"unget", "body", "bcz"},       {"lines", "one\ntwo\n0123456789abcdefgh", "[one\n][two\n][0123456789abcde][fgh]"},
-                 {"close-in", "body", "0 -1"},    {"close-out", "", "before"},    {"close-err", "", "-1"},
+    } calls[] = {{"errors", "", "0 0 0 0"},
+                 {"unget", "body", "bcz"},
+                 {"lines", "one\ntwo\n0123456789abcdefgh", "[one\n][two\n][0123456789abcde][fgh]"},
+                 {"close-in", "body", "0 -1"},
+                 {"close-out", "", "before"},
+                 {"close-err", "", "-1"},
                  {"wrong-way", "body", "-1 -1"}};
 
     for (size_t i = 0; i < SUITE_COUNT(calls); i++) {
         answer_ask_once(&answer, server_shared()->local,
-                        &(struct record_request){.path = "/unroutine", .query = calls[i].query, .body = calls[i].body,
+                        &(struct record_request){.path = "/unroutine",
+                                                 .query = calls[i].query,
+                                                 .body = calls[i].body,
                                                  .body_length = strlen(calls[i].body)});
-        SUITE_CHECK(answer_status(&answer) == 200 && answer_body_is(&answer, calls[i].expected), "%s: %.80s", calls[i].query,
-                    bytes_text(&answer.out));
+        SUITE_CHECK(answer_status(&answer) == 200 && answer_body_is(&answer, calls[i].expected), "%s: %.80s",
+                    calls[i].query, bytes_text(&answer.out));
     }
 }
 
@@ -270,8 +277,8 @@ static void formats(void)
     ask("/formats", "");
     CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
     body = answer_body(&answer, &length);
-    SUITE_CHECK(length == strlen(expected) + 100000 && memcmp(body, expected, strlen(expected)) == 0, "%zu bytes: %.60s", length,
-                (const char *)body);
+    SUITE_CHECK(length == strlen(expected) + 100000 && memcmp(body, expected, strlen(expected)) == 0,
+                "%zu bytes: %.60s", length, (const char *)body);
     for (size_t i = strlen(expected); i < length; i++)
         CU_ASSERT_EQUAL_FATAL(body[i], 't');
 }
@@ -291,8 +298,8 @@ static void flushed_lines(void)
         int64_t now_ms = deadline_now_ms();
 
         CU_ASSERT_EQUAL_FATAL(record.type, RECORD_STDOUT);
-        SUITE_CHECK(now_ms - last_ms >= 80 && now_ms - last_ms < (SERVER_SANITIZED ? 1000 : 150), "line %d came after %d ms", i,
-                    (int)(now_ms - last_ms));
+        SUITE_CHECK(now_ms - last_ms >= 80 && now_ms - last_ms < (SERVER_SANITIZED ? 1000 : 150),
+                    "line %d came after %d ms", i, (int)(now_ms - last_ms));
         last_ms = now_ms;
     }
     bytes_fini(&bytes);

@@ -251,8 +251,8 @@ static void all_pool_threads_block_at_once(void)
                 (int)(deadline_now_ms() - start_ms));
 }
 
-/* Beside them there is one thread for short requests. When that is blocked too, the next waits queue_ms and is then refused;
- * when the sleepers are done everything is as before. */
+/* Beside them there is one thread for short requests. When that is blocked too, the next waits queue_ms and is then
+ * refused; when the sleepers are done everything is as before. */
 static void exhausted_pool_answers_503(void)
 {
     enum { SLEEPERS = SERVER_THREADS - SERVER_LANES + 1 };
@@ -293,8 +293,8 @@ static void sleepers_again_and_again(void)
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
 }
 
-/* Requests that have arrived when the server is told to drain are answered, whether or not their connections were accepted
- * by then. The workers are held meanwhile, so that they find the connections and the word to drain at once. */
+/* Requests that have arrived when the server is told to drain are answered, whether or not their connections were
+ * accepted by then. The workers are held meanwhile, so that they find the connections and the word to drain at once. */
 static void drain_answers_what_has_arrived(void)
 {
     enum { ROUNDS = 10, LINKS = 8 };
@@ -305,7 +305,8 @@ static void drain_answers_what_has_arrived(void)
         struct link *links[LINKS];
         struct bytes bytes = {0};
 
-        for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGSTOP);
+        for (size_t i = 0; i < workers.count; i++)
+            kill(workers.pids[i], SIGSTOP);
         record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/hello"});
         for (int i = 0; i < LINKS; i++) {
             links[i] = link_new(server->local);
@@ -314,7 +315,8 @@ static void drain_answers_what_has_arrived(void)
         bytes_fini(&bytes);
         kill(server->pid, SIGTERM);
         link_is_silent(links[0], 50);
-        for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGCONT);
+        for (size_t i = 0; i < workers.count; i++)
+            kill(workers.pids[i], SIGCONT);
         for (int i = 0; i < LINKS; i++) {
             answer_read(&answer, links[i], 1, 5000);
             SUITE_CHECK(answer_status(&answer) == 200, "round %d: status %d", round, answer_status(&answer));
@@ -356,7 +358,8 @@ static void count_lanes(const struct server *server, int *counts)
 
     CU_ASSERT_EQUAL_FATAL(workers.count, SERVER_WORKERS);
     for (size_t i = 0; i < workers.count; i++)
-        CU_ASSERT_EQUAL_FATAL(process_epoll_counts(workers.pids[i], counts + i * SERVER_LANES, SERVER_LANES), SERVER_LANES);
+        CU_ASSERT_EQUAL_FATAL(process_epoll_counts(workers.pids[i], counts + i * SERVER_LANES, SERVER_LANES),
+                              SERVER_LANES);
 }
 
 struct spread {
@@ -390,14 +393,15 @@ static void accepting_is_balanced(void)
         count_lanes(server, spread.empty);
         for (int i = 0; i < OPENED; i++)
             link_new(round % 2 ? server->tcp : server->local);
-        SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, all_have_arrived, &spread), "%d of %d connections have arrived", spread.sum,
-                    OPENED);
+        SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, all_have_arrived, &spread), "%d of %d connections have arrived",
+                    spread.sum, OPENED);
         SUITE_CHECK(spread.most <= SHARE_MAX, "round %d: of %d connections the lanes have %d %d %d %d", round, OPENED,
                     spread.counts[0], spread.counts[1], spread.counts[2], spread.counts[3]);
     }
 }
 
-/* More connections at once than any small backlog holds, while nobody accepts: none is turned away, all are answered. */
+/* More connections at once than any small backlog holds, while nobody accepts: none is turned away, all are answered.
+ */
 static void bursts_wait_in_the_backlog(void)
 {
     enum { BURST = 600 };
@@ -406,13 +410,15 @@ static void bursts_wait_in_the_backlog(void)
     struct link *links[BURST];
     struct bytes bytes = {0};
 
-    for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGSTOP);
+    for (size_t i = 0; i < workers.count; i++)
+        kill(workers.pids[i], SIGSTOP);
     record_whole(&bytes, &(struct record_request){.path = "/hello"});
     for (int i = 0; i < BURST; i++) {
         links[i] = link_new(server->local);
         link_send(links[i], bytes.data, bytes.length);
     }
-    for (size_t i = 0; i < workers.count; i++) kill(workers.pids[i], SIGCONT);
+    for (size_t i = 0; i < workers.count; i++)
+        kill(workers.pids[i], SIGCONT);
     for (int i = 0; i < BURST; i++) {
         answer_read(&answer, links[i], 1, DEADLINE_USUAL_MS);
         SUITE_CHECK(answer_status(&answer) == 200, "connection %d: status %d", i, answer_status(&answer));

@@ -354,8 +354,8 @@ static struct link *start_watcher(const char *address, const char *way)
     struct link *link = link_new(address);
     struct bytes bytes = {0}, params = {0};
 
-    record_params(&params, &(struct record_request){.method = "POST", .path = "/watcher", .query = way,
-                                                    .no_content_length = true});
+    record_params(&params, &(struct record_request){
+                               .method = "POST", .path = "/watcher", .query = way, .no_content_length = true});
     record_begin(&bytes, 9, RECORD_RESPONDER, RECORD_KEEP);
     record_stream(&bytes, RECORD_PARAMS, 9, params.data, params.length, 0);
     record_stream(&bytes, RECORD_STDIN, 9, "bodybody", 8, 4);

@@ -104,7 +104,8 @@ static void silence_has_limits(void)
 /* Records of nobody come again and again: body_timeout counts from the last byte of the body all the same. */
 static void foreign_records_prolong_nothing(const struct server *server, size_t body_length)
 {
-    struct record_request request = {.method = "POST", .path = "/readpart", .query = "all", .body_length = body_length + 1};
+    struct record_request request = {
+        .method = "POST", .path = "/readpart", .query = "all", .body_length = body_length + 1};
     struct link *link = link_new(server->local);
     struct bytes params = {0}, bytes = {0}, foreign = {0};
     int64_t start_ms;

@@ -1,7 +1,7 @@
 /*
- * test_races.c: the points at which threads hand lanes, connections and themselves to each other, each with threads held back
- * there so that the other side comes first (runtime/base/race.h). Whatever the order: every answer is right, no thread is
- * lost, and the server leaves as it should. `make tsan` runs the same. Case C28.
+ * test_races.c: the points at which threads hand lanes, connections and themselves to each other, each with threads
+ * held back there so that the other side comes first (runtime/base/race.h). Whatever the order: every answer is right,
+ * no thread is lost, and the server leaves as it should. `make tsan` runs the same. Case C28.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ enum {
 
 static struct answer answer;
 
-/* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog waits. */
+/* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog
+ * waits. */
 static void send_request(struct link *link, int kind, int token)
 {
     static int body[BODY_WORDS];
@@ -50,7 +51,8 @@ static void send_request(struct link *link, int kind, int token)
     default:
         for (int i = 0; i < BODY_WORDS; i++)
             body[i] = token;
-        request = (struct record_request){.flags = RECORD_KEEP, .path = "/echo", .body = body, .body_length = sizeof body};
+        request =
+            (struct record_request){.flags = RECORD_KEEP, .path = "/echo", .body = body, .body_length = sizeof body};
         break;
     }
     record_whole(&bytes, &request);
@@ -118,7 +120,8 @@ static void load(const struct server *server)
     }
 }
 
-/* The points' own names, as cases. CUnit's cases have no argument: the name of the running one says which point it is. */
+/* The points' own names, as cases. CUnit's cases have no argument: the name of the running one says which point it is.
+ */
 static void race_at_point(void)
 {
     const char *point = CU_get_current_test()->pName;
@@ -134,7 +137,8 @@ static void race_at_point(void)
     snprintf(line, sizeof line, "race: %s: passed", point);
     CU_ASSERT_EQUAL(server_log_count(server, line), SERVER_WORKERS);
     snprintf(line, sizeof line, "held 0 times");
-    SUITE_CHECK(server_log_count(server, line) < SERVER_WORKERS, "nothing was held at this point: the case has shown nothing");
+    SUITE_CHECK(server_log_count(server, line) < SERVER_WORKERS,
+                "nothing was held at this point: the case has shown nothing");
     CU_ASSERT_EQUAL(server_log_count(server, "was ended by"), 0);
 }
 

@@ -93,7 +93,8 @@ static void cut_at(const struct bytes *request, size_t cut, const char *expected
 static void cut_where_buffers_end(void)
 {
     enum { BODY = 140000, VARIABLE = 45000 };
-    struct record_request one = {.id = 3, .flags = RECORD_KEEP, .path = "/readpart", .query = "all", .body_length = BODY};
+    struct record_request one = {
+        .id = 3, .flags = RECORD_KEEP, .path = "/readpart", .query = "all", .body_length = BODY};
     struct bytes body = {0}, params = {0}, request = {0};
 
     bytes_add_fill(&body, 'b', BODY);

@@ -1,10 +1,10 @@
 /*
- * fuzz_request.c: libFuzzer entry for a whole connection: records in any cut, several requests, a handler that reads its
- * body in several ways, the answers.
+ * fuzz_request.c: libFuzzer entry for a whole connection: records in any cut, several requests, a handler that reads
+ * its body in several ways, the answers.
  *
- * The real connection, lane, transport and streams run; the socket's calls are replaced when the program is linked: recv gives
- * the input in parts, send collects what is answered. Every answer must be well-formed records, each request's STDOUT ended
- * once, directly before its END_REQUEST.
+ * The real connection, lane, transport and streams run; the socket's calls are replaced when the program is linked:
+ * recv gives the input in parts, send collects what is answered. Every answer must be well-formed records, each
+ * request's STDOUT ended once, directly before its END_REQUEST.
  *
  * The first byte says how the input is cut, the second what the handler does.
  */
@@ -26,7 +26,8 @@ ssize_t __wrap_recv(int fd, void *to, size_t room, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t length, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 
-/* -- the socket ------------------------------------------------------------------------------------------------------- */
+/* -- the socket -------------------------------------------------------------------------------------------------------
+ */
 
 static struct {
     struct span input;
@@ -88,7 +89,8 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
     return total;
 }
 
-/* -- the handler ------------------------------------------------------------------------------------------------------ */
+/* -- the handler ------------------------------------------------------------------------------------------------------
+ */
 
 static uint8_t behaviour;
 
@@ -134,12 +136,18 @@ static int handle(FCGX_Request *req)
     return 0;
 }
 
-/* -- the worker around it ----------------------------------------------------------------------------------------------- */
+/* -- the worker around it
+ * ----------------------------------------------------------------------------------------------- */
 
 static const struct mr_app app = {.abi = MR_ABI, .name = "fuzz", .handle = handle};
 static const struct settings_route settings_route = {.path = "/", .file = "", .where = "", .max_body_bytes = 100000};
-static const struct settings settings = {.workers = 1, .lanes = 1, .threads = 1, .debug = true, .max_params_bytes = 8192,
-                                         .routes = &settings_route, .route_count = 1};
+static const struct settings settings = {.workers = 1,
+                                         .lanes = 1,
+                                         .threads = 1,
+                                         .debug = true,
+                                         .max_params_bytes = 8192,
+                                         .routes = &settings_route,
+                                         .route_count = 1};
 static struct worker worker = {.settings = &settings, .number = 1, .max_connections = 10, .max_requests = 1};
 static struct inbox inbox;
 static struct lane lane;
