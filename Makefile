@@ -198,7 +198,7 @@ compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
 
 clean: ## remove what was built (not the stacks' state)
-	rm -rf $(BUILD)/obj $(BUILD)/apps $(BUILD)/tests $(BUILD)/asan $(BUILD)/tsan $(BUILD)/millrace $(BUILD)/millrace.conf
+	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro millrace millrace-races millrace.conf millrace.pc sample)
 
 # -- installation ----------------------------------------------------------------------------------------------------
 D = $(DESTDIR)$(PREFIX)

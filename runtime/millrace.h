@@ -82,7 +82,8 @@ MR_PUBLIC int mr_html(FCGX_Stream *out, const char *text, size_t length);
 
 /* Returns 1 when nobody waits for the answer any more: the front end has aborted the request, or closed its end of the
  * connection (nginx does when its client leaves); else 0. A handler that works for long asks now and then and returns.
- * Never blocks; costs a system call. The handler's own thread. Not seen: an abort behind more than 32 KiB of a body that
+ * Never blocks; costs a system call. The handler's own thread. After an abort writes fail at the next full buffer or flush,
+ * and what the handler has not written by then is not sent. Not seen: an abort behind more than 32 KiB of a body that
  * the handler has not read. */
 MR_PUBLIC int mr_client_gone(FCGX_Request *req);
 
@@ -101,7 +102,8 @@ MR_PUBLIC void mr_route_set_state(struct mr_route *route, void *state);
 /* -- Logging --------------------------------------------------------------------------------------------------- */
 
 /* One line in the server's log, tagged with process, thread, request and route. Control characters are escaped; a
- * line is at most 2,000 bytes. errno is left alone. Any thread. For the front end's error log write to req->err. */
+ * line is at most 2,000 bytes. A text that repeats the one before within a second is counted instead, whichever request it
+ * comes from: put something into it that differs. errno is left alone. Any thread. For the front end's error log write to req->err. */
 MR_PUBLIC void mr_log(const FCGX_Request *req, const char *format, ...) MR_PRINTF_LIKE(2, 3);
 MR_PUBLIC void mr_route_log(const struct mr_route *route, const char *format, ...) MR_PRINTF_LIKE(2, 3);
 

@@ -8,9 +8,11 @@
 #include "serve/connection.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +23,8 @@
 #include "serve/respond.h"
 #include "serve/tally.h"
 #include "serve/worker.h"
+
+#define LINGER_TIMES 10 /* that lingering is prolonged for a peer that has not read all of its answer */
 
 struct connection *connection_new(struct lane *lane, int fd)
 {
@@ -166,6 +170,10 @@ static void answer_error(struct connection *connection, int status)
 static void enqueue(struct connection *connection)
 {
     struct lane *lane = connection->lane;
+    if (connection->hung_up) { /* nobody waits for it */
+        close_now(connection);
+        return;
+    }
     if (lane->queue_length >= settings_of(connection)->queue_limit) {
         log_warning("lane", "every thread is busy and the queue is full: 503 for route %s",
                     connection->request->route->settings->path);
@@ -201,8 +209,7 @@ bool connection_serve(struct connection *connection)
     /* The lane has another runner by now: this thread has nothing but the request and its connection. */
     RACE_POINT(lane_lost);
     respond_finish(request);
-    if (connection_send(connection, request->unsent, 2, true) < 0)
-        request->cut = true;
+    (void)connection_send(connection, request->unsent, 2, false); /* the lane waits for a slow peer, not this thread */
     RACE_POINT(lane_posting);
     mailbox_post(&lane->mailbox, &connection->mail);
     return false;
@@ -229,6 +236,7 @@ static void await_more(struct connection *connection, bool body_has_grown)
 static bool advance(struct connection *connection)
 {
     int64_t body_bytes = connection->request->body_bytes;
+    bool was_between = connection->fastcgi.phase == FASTCGI_BETWEEN;
     switch (fastcgi_advance(connection)) {
     case FASTCGI_READY:
         return connection_serve(connection);
@@ -243,6 +251,8 @@ static bool advance(struct connection *connection)
         close_gently(connection, false);
         return true;
     case FASTCGI_MORE:
+        if (was_between && connection->fastcgi.phase == FASTCGI_PARAMS) /* not what the body before it has left */
+            become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
         await_more(connection, connection->request->body_bytes != body_bytes);
         return true;
     }
@@ -298,7 +308,7 @@ void connection_arrive(struct connection *connection)
     struct lane *lane = connection->lane;
     if (connection->state == CONNECTION_HANDLING) {
         RACE_POINT(connection_back);
-        finish_answer(connection, !connection->request->cut);
+        send_unsent(connection);
         return;
     }
     struct epoll_event event = {.events = LANE_CONNECTION_EVENTS, .data.ptr = connection};
@@ -353,6 +363,13 @@ bool connection_attend(struct connection *connection)
     return read_on(connection);
 }
 
+/* With bytes on both sides a close is a reset, and what the peer has not read of its answer is lost. */
+static bool has_unread_answer(const struct connection *connection)
+{
+    int unread = 0;
+    return ioctl(connection->fd, SIOCOUTQ, &unread) == 0 && unread > 1; /* 1: the end itself */
+}
+
 void connection_on_timeout(struct connection *connection)
 {
     switch ((enum connection_state)connection->state) {
@@ -367,6 +384,13 @@ void connection_on_timeout(struct connection *connection)
         break;
     case CONNECTION_WRITING:
         log_warning("connection", "closing a connection: the peer did not read for write_timeout");
+        break;
+    case CONNECTION_LINGERING:
+        if (connection->lingered++ < LINGER_TIMES && !lane_is_draining(connection->lane) &&
+            has_unread_answer(connection)) {
+            become(connection, CONNECTION_LINGERING, LANE_TIMER_LINGER);
+            return;
+        }
         break;
     default:
         break;
@@ -470,23 +494,21 @@ static ssize_t send_some(int fd, struct iovec *iov, int count)
 
 int connection_send(struct connection *connection, struct iovec *iov, int count, bool wait)
 {
-    while (skip_sent(iov, count, 0) > 0) {
+    while (skip_sent(iov, count, 0) > 0 && !connection->broken) {
         ssize_t sent = send_some(connection->fd, iov, count);
         if (sent >= 0) {
             skip_sent(iov, count, (size_t)sent);
-            continue;
-        }
-        if (errno == EINTR)
-            continue;
-        if (errno != EAGAIN)
-            return -1;
-        if (!wait)
+        } else if (errno == EAGAIN && !wait) {
             return 1;
-        if (!wait_for(connection, POLLOUT, clock_now_us() + settings_of(connection)->write_timeout_us)) {
-            log_warning("connection", "route %s: the peer did not read for write_timeout: its answer is cut",
-                        connection->request->route->settings->path);
-            return -1;
+        } else if (errno == EAGAIN) {
+            connection->broken =
+                !wait_for(connection, POLLOUT, clock_now_us() + settings_of(connection)->write_timeout_us);
+            if (connection->broken)
+                log_warning("connection", "route %s: the peer did not read for write_timeout: its answer is cut",
+                            connection->request->route->settings->path);
+        } else if (errno != EINTR) {
+            connection->broken = true;
         }
     }
-    return 0;
+    return connection->broken ? -1 : 0;
 }

@@ -44,6 +44,8 @@ struct connection {
     bool more;       /* the socket may hold bytes that no event will announce */
     _Atomic bool hung_up; /* the peer has closed its side; set by whoever sees it, a hint that orders nothing */
     bool wants_out;  /* registered for EPOLLOUT */
+    uint8_t lingered; /* times that lingering was prolonged */
+    bool broken;     /* a send has failed, perhaps within a record: nothing may follow it */
     bool replying;   /* what is being written is a reply to a management record, not an answer */
 };
 

@@ -35,6 +35,8 @@ static enum step reply(struct connection *connection, uint8_t *bytes, size_t len
         CHECK(unsent->iov_len <= sizeof request->reply);
         unsent->iov_base = memcpy(request->reply, unsent->iov_base, unsent->iov_len);
     }
+    if (result < 0)
+        *unsent = (struct iovec){0};
     return result == 0 ? STEP_ON : result == 1 ? STEP_FULL : STEP_BROKEN;
 }
 
@@ -291,6 +293,7 @@ static enum fastcgi_body cut_body(struct connection *connection, bool keep)
 enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
 {
     struct connection *connection = request->connection;
+    const struct settings *settings = connection->lane->worker->settings;
     int64_t deadline_us = 0; /* records of nobody do not prolong it */
     for (;;) {
         if (connection->fastcgi.phase != FASTCGI_STDIN || request->body_bytes == request->content_length)
@@ -298,7 +301,9 @@ enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
         switch (next_step(connection, bytes)) {
         case STEP_MORE:
             if (deadline_us == 0)
-                deadline_us = clock_now_us() + connection->lane->worker->settings->body_timeout_us;
+                deadline_us = clock_now_us() + settings->body_timeout_us;
+            else if (clock_now_us() > deadline_us && !settings->debug)
+                return cut_body(connection, false); /* a peer that never pauses is never waited for */
             if (connection_receive(connection, deadline_us) <= 0)
                 return cut_body(connection, false);
             break;

@@ -312,11 +312,11 @@ static int sleep_ms(const struct lane *lane)
 static void wait_for_events(struct lane *lane)
 {
     int timeout_ms = sleep_ms(lane);
+    if (lane->reserved) { /* another lane may need the thread meanwhile */
+        lane->reserved = false;
+        pool_release(&lane->worker->pool);
+    }
     if (timeout_ms != 0) {
-        if (lane->reserved) { /* another lane may need the thread meanwhile */
-            lane->reserved = false;
-            pool_release(&lane->worker->pool);
-        }
         RACE_POINT(lane_resting);
         atomic_store_explicit(&lane->awake, false, memory_order_release);
         RACE_POINT(lane_asleep);

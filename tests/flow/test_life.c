@@ -275,6 +275,29 @@ static void exhausted_pool_answers_503(void)
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
 }
 
+/* Requests that wait for a thread are forgotten when their peers leave, also when they had left before they were read.
+ */
+static void those_who_left_are_not_served(void)
+{
+    enum { SLEEPERS = 2, LEAVERS = 5 };
+    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2");
+    pid_t worker = server_workers(server).pids[0];
+    struct link *sleepers[SLEEPERS];
+
+    for (int i = 0; i < SLEEPERS; i++)
+        sleepers[i] = start_sleeper(server->local, 500);
+    link_is_silent(sleepers[0], 100);
+    kill(worker, SIGSTOP);
+    for (int i = 0; i < LEAVERS; i++)
+        link_free(start_sleeper(i % 2 ? server->tcp : server->local, 500));
+    kill(worker, SIGCONT);
+    for (int i = 0; i < SLEEPERS; i++)
+        check_slept(sleepers[i], 5000);
+    ask_hello(server->local);
+    CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+    CU_ASSERT_EQUAL(server_log_count(server, "served 2 requests on /sleeper,"), 1);
+}
+
 static void sleepers_again_and_again(void)
 {
     struct server *server = server_start(NULL);
@@ -440,6 +463,7 @@ static const struct suite_case cases[] = {
     {"sleeping handlers do not slow others", sleepers_do_not_slow_hello},
     {"threads minus lanes handlers block at once", all_pool_threads_block_at_once},
     {"an exhausted pool answers 503", exhausted_pool_answers_503},
+    {"those who left are not served", those_who_left_are_not_served},
     {"sleepers again and again", sleepers_again_and_again},
     {"an idle server sleeps", idle_server_sleeps},
     {"accepting is balanced", accepting_is_balanced},

@@ -2,6 +2,8 @@
  * test_peers.c: peers of the real server that do nothing, stop, or leave: what they hold up, and for how long.
  * Cases C18, C19, C22, C23, C35.
  */
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "answer.h"
@@ -137,6 +139,145 @@ static void records_of_nobody_prolong_nothing(void)
     foreign_records_prolong_nothing(server, 100000); /* the handler waits */
 }
 
+/* Reads to the end of the connection, at most a time. Returns how many bytes that were. */
+static size_t read_to_end(struct link *link, struct bytes *to, int limit_ms)
+{
+    int64_t end_ms = deadline_now_ms() + limit_ms;
+    char piece[65536];
+    long got;
+
+    while ((got = link_try_read(link, piece, sizeof piece, deadline_left_ms(end_ms))) > 0)
+        bytes_add(to, piece, (size_t)got);
+    SUITE_CHECK(got == 0, "the connection is still open");
+    return to->length;
+}
+
+/* A reader that pauses for longer than write_timeout: its answer ends where it was, within a record, and so does the
+ * connection. Nothing follows, not the end of the answer, not the next one. */
+static void cut_answer(const char *address)
+{
+    struct link *link = link_new(address);
+    struct bytes bytes = {0};
+    size_t at = 0;
+
+    record_whole(&bytes, &(struct record_request){.flags = RECORD_KEEP, .path = "/bigout", .query = "8000000"});
+    record_whole(&bytes, &(struct record_request){.id = 2, .flags = RECORD_KEEP, .path = "/hello"});
+    link_send(link, bytes.data, bytes.length);
+    poll(NULL, 0, 1500);
+    bytes_clear(&bytes);
+    read_to_end(link, &bytes, DEADLINE_USUAL_MS);
+    while (at + RECORD_HEAD <= bytes.length) {
+        CU_ASSERT_FATAL(bytes.data[at] == 1 && bytes.data[at + 1] == RECORD_STDOUT && bytes.data[at + 3] == 1);
+        at += RECORD_HEAD + ((size_t)bytes.data[at + 4] << 8 | bytes.data[at + 5]) + bytes.data[at + 6];
+    }
+    SUITE_CHECK(at > bytes.length && bytes.length < 8000000, "%zu bytes, the last record ends at %zu", bytes.length,
+                at);
+    CU_ASSERT(memmem(bytes.data, bytes.length, "Hello", 5) == NULL);
+    bytes_fini(&bytes);
+}
+
+static void cut_answers_end(void)
+{
+    struct server *server = server_start("write_timeout = 1");
+
+    cut_answer(server->local);
+    cut_answer(server->tcp);
+}
+
+/* The same while the handler reads its body and the server replies to records in between: no reply's rest is sent. */
+static void cut_replies_end(void)
+{
+    struct server *server = server_start("workers = 1\nwrite_timeout = 1");
+    struct record_request request = {.method = "POST", .path = "/readpart", .query = "all", .body_length = 200000};
+    struct link *link = link_new(server->local);
+    struct bytes params = {0}, bytes = {0};
+
+    if (getenv("MILLRACE_TEST_TCP"))
+        suite_skip("TCP's buffers take all these replies");
+    record_params(&params, &request);
+    record_begin(&bytes, 1, RECORD_RESPONDER, RECORD_KEEP);
+    record_stream(&bytes, RECORD_PARAMS, 1, params.data, params.length, 0);
+    bytes_clear(&params);
+    bytes_add_fill(&params, 'b', 60000);
+    record_add(&bytes, RECORD_STDIN, 1, params.data, 60000);
+    record_add(&bytes, RECORD_STDIN, 1, params.data, 10000);
+    link_send(link, bytes.data, bytes.length);
+    bytes_clear(&bytes);
+    for (int i = 0; i < 60000; i++)
+        record_add(&bytes, 77, 0, NULL, 0);
+    link_try_send(link, bytes.data, bytes.length, 300);
+    poll(NULL, 0, 1600);
+    bytes_clear(&bytes);
+    read_to_end(link, &bytes, DEADLINE_USUAL_MS);
+    for (size_t at = 0; at + 16 <= bytes.length; at += 16)
+        CU_ASSERT_FATAL(bytes.data[at + 1] == RECORD_UNKNOWN_TYPE && bytes.data[at + 8] == 77);
+    answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    CU_ASSERT_EQUAL(server_log_count(server, "was ended by"), 0);
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+}
+
+/* A peer that reads late, and sends of a body that nobody reads meanwhile: its answer is complete all the same. */
+static void late_reader_gets_its_answer(void)
+{
+    struct server *server = server_start(NULL);
+    struct record_request request = {.method = "POST", .path = "/bigout", .query = "60000", .body_length = 100000};
+    struct link *link = link_new(server->tcp);
+    struct bytes params = {0}, bytes = {0};
+
+    link_shrink_receive_buffer(link, 2048);
+    record_params(&params, &request);
+    record_begin(&bytes, 1, RECORD_RESPONDER, RECORD_CLOSE);
+    record_stream(&bytes, RECORD_PARAMS, 1, params.data, params.length, 0);
+    bytes_clear(&params);
+    bytes_add_fill(&params, 'b', 60000);
+    record_add(&bytes, RECORD_STDIN, 1, params.data, 60000);
+    record_add(&bytes, RECORD_STDIN, 1, params.data, 10000);
+    link_send(link, bytes.data, bytes.length);
+    bytes_clear(&bytes);
+    record_add(&bytes, RECORD_STDIN, 1, "trickle", 7);
+    for (int i = 0; i < 20; i++) {
+        poll(NULL, 0, 100);
+        link_try_send(link, bytes.data, bytes.length, 100);
+    }
+    answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
+    CU_ASSERT(answer_body_is_pattern(&answer, 60000));
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+}
+
+/* The time that a head may take begins with it, not with what is left of the body before it. */
+static void head_timeout_begins_with_the_head(void)
+{
+    struct server *server = server_start("head_timeout = 1");
+    struct record_request request = {.method = "POST", .path = "/nowhere", .body_length = 1000};
+    struct link *link = link_new(server->local);
+    struct bytes params = {0}, bytes = {0};
+
+    record_params(&params, &request);
+    record_begin(&bytes, 1, RECORD_RESPONDER, RECORD_KEEP);
+    record_stream(&bytes, RECORD_PARAMS, 1, params.data, params.length, 0);
+    link_send(link, bytes.data, bytes.length - 4); /* the answer comes when the head has ended */
+    link_send(link, bytes.data + bytes.length - 4, 4);
+    answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
+    CU_ASSERT_EQUAL(answer_status(&answer), 404);
+    bytes_clear(&bytes);
+    record_add(&bytes, RECORD_STDIN, 1, "left", 4);
+    link_send(link, bytes.data, 5); /* a record of it, not whole */
+    poll(NULL, 0, 700);
+    link_send(link, bytes.data + 5, bytes.length - 5);
+    bytes_clear(&bytes);
+    record_whole(&bytes, &(struct record_request){.id = 2, .flags = RECORD_KEEP, .path = "/hello"});
+    link_send(link, bytes.data, 20);
+    poll(NULL, 0, 700);
+    link_send(link, bytes.data + 20, bytes.length - 20);
+    answer_read(&answer, link, 2, DEADLINE_USUAL_MS);
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    bytes_fini(&params);
+    bytes_fini(&bytes);
+}
+
 static void idle_connection_closes_silently(void)
 {
     struct server *server = server_start("idle_timeout = 1");
@@ -185,6 +326,10 @@ static const struct suite_case cases[] = {
     {"peers leave at every byte", peers_leave_anywhere},
     {"silence in head and body has limits", silence_has_limits},
     {"records of nobody prolong nothing", records_of_nobody_prolong_nothing},
+    {"a cut answer is the last of its connection", cut_answers_end},
+    {"a cut reply is the last of its connection", cut_replies_end},
+    {"a late reader gets its whole answer", late_reader_gets_its_answer},
+    {"head_timeout begins with the head", head_timeout_begins_with_the_head},
     {"an idle connection closes silently", idle_connection_closes_silently},
     {"a silent reader has a limit", silent_reader_has_a_limit},
     {"no thread is lost", no_thread_is_lost},
