@@ -102,8 +102,9 @@ MR_PUBLIC void mr_route_set_state(struct mr_route *route, void *state);
 /* -- Logging --------------------------------------------------------------------------------------------------- */
 
 /* One line in the server's log, tagged with process, thread, request and route. Control characters are escaped; a
- * line is at most 2,000 bytes. A text that repeats the one before within a second is counted instead, whichever request it
- * comes from: put something into it that differs. errno is left alone. Any thread. For the front end's error log write to req->err. */
+ * line is at most 2,000 bytes. A text that repeats the one before within a second is counted instead, whichever
+ * request it comes from: put something into it that differs. errno is left alone. Any thread. For the front end's
+ * error log write to req->err. */
 MR_PUBLIC void mr_log(const FCGX_Request *req, const char *format, ...) MR_PRINTF_LIKE(2, 3);
 MR_PUBLIC void mr_route_log(const struct mr_route *route, const char *format, ...) MR_PRINTF_LIKE(2, 3);
 
