@@ -12,7 +12,7 @@
     point(lane_entered)     /* the call is marked as running, the handler not yet called */                            \
     point(lane_leaving)     /* the handler has returned, the lane may still be taken */                                \
     point(lane_lost)        /* the lane is another's, the answer not yet sent */                                       \
-    point(lane_posting)     /* the answer is out, the connection not yet given back */                                 \
+    point(lane_posting)     /* the answer is out, as far as it goes without waiting */                                 \
     point(lane_given_up)    /* a handler is about to give its lane away */                                             \
     point(lane_taken)       /* taken from the handler, not yet given to the reserved thread */                         \
     point(lane_starving)    /* no thread was free, and nobody has been told */                                         \
