@@ -25,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 # -- runtime ----------------------------------------------------------------------------------------------------
 RUNTIME_SOURCES := $(wildcard runtime/base/*.c runtime/control/*.c runtime/serve/*.c)
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(BUILD)/obj/%.o)
-RUNTIME_LIBS := -lfcgi -lconfuse -ldl
+RUNTIME_LIBS := -lfcgi -lconfuse -ldw -ljansson -lm -ldl
 
 $(BUILD)/obj/runtime/%.o: runtime/%.c
 	@mkdir -p $(@D)

@@ -87,6 +87,12 @@ MR_PUBLIC int mr_html(FCGX_Stream *out, const char *text, size_t length);
  * the handler has not read. */
 MR_PUBLIC int mr_client_gone(FCGX_Request *req);
 
+/* The milliseconds that are left of the route's request_timeout: rounded up, 0 when it has passed, INT_MAX when there is no
+ * limit, so that it fits poll(2). What the handler has waited for its client to send or to read is not counted. Nothing
+ * happens to the handler when the time is over but a line in the log; one that goes on for request_grace more costs its
+ * worker. Never blocks. The handler's own thread. */
+MR_PUBLIC int mr_deadline_ms(const FCGX_Request *req);
+
 /* -- Configuration and state ----------------------------------------------------------------------------------- */
 
 /* The value of one entry of the route's `options` block, NULL when it is not set.

@@ -134,9 +134,14 @@ void log_write(enum log_level level, const char *module, const char *format, ...
     va_end(arguments);
 }
 
+int log_file_open(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+}
+
 int log_open(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+    int fd = log_file_open(path);
     if (fd < 0)
         return -1;
     if (dup2(fd, STDERR_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0) {

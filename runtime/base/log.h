@@ -28,6 +28,10 @@ void log_write_v(enum log_level level, const char *module, const char *format, v
 void log_set_thread(int number);
 void log_set_request(uint64_t request);
 
+/* Opens a file for lines to be added to, created with mode 0640 if need be. Returns the descriptor, owned by the caller, −1
+ * with errno. Does not wait for the reader of a FIFO. */
+int log_file_open(const char *path) __attribute__((warn_unused_result));
+
 /* Points standard error, and standard output with it, at the file, which is created with mode 0640 if need be.
  * Returns 0, −1 with errno. Also reopens after the file has been moved away. */
 int log_open(const char *path) __attribute__((warn_unused_result));

@@ -28,6 +28,8 @@
     point(mailbox_posted)   /* in the mailbox, its owner not yet woken */                                              \
     point(mailbox_read)     /* the wake-up is used up, the mailbox not yet emptied */                                  \
     point(connection_back)  /* a connection has come back from its handler */                                          \
+    point(connection_moving) /* out of the epoll set, not yet given to another worker */                               \
+    point(handover_received) /* taken from a draining worker, not yet in a lane */                                     \
     point(inbox_sending)    /* counted as handed over to another worker, not yet sent */
 
 #ifdef MR_RACES

@@ -12,6 +12,7 @@
 
 static int pipe_ends[2] = {-1, -1};
 static pid_t owner;
+static const int *opened; /* what signals_open was given */
 
 static void pass_on(int number)
 {
@@ -48,6 +49,7 @@ int signals_open(const int *numbers)
     if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) < 0)
         return -1;
     owner = getpid();
+    opened = numbers;
     for (; *numbers != 0; numbers++)
         set_handler(*numbers, pass_on);
     return pipe_ends[0];
@@ -59,10 +61,10 @@ int signals_next(void)
     return read(pipe_ends[0], &byte, 1) == 1 ? byte : 0;
 }
 
-void signals_reset(const int *numbers)
+void signals_reset_all(void)
 {
-    for (; *numbers != 0; numbers++)
-        set_handler(*numbers, SIG_DFL);
+    for (const int *number = opened; number != NULL && *number != 0; number++)
+        set_handler(*number, SIG_DFL);
 }
 
 void signals_disregard(const int *numbers)

@@ -14,8 +14,8 @@ int signals_open(const int *numbers) __attribute__((warn_unused_result));
 /* Returns the number of the next signal, 0 when there is none. Never blocks. */
 int signals_next(void);
 
-/* Takes the signals of a forked child back to their defaults. */
-void signals_reset(const int *numbers);
+/* Takes the signals of a forked child, all of those that signals_open was given, back to their defaults. */
+void signals_reset_all(void);
 
 /* From now on these signals do nothing here, and what they do by default in whatever is executed. */
 void signals_disregard(const int *numbers);

@@ -23,6 +23,7 @@
 /* What one reading needs beyond libconfuse's own state, which has no place for it. */
 static struct {
     const char *path;
+    config_report report;
     int faults;
     int line; /* of the last `file` in an app block; libconfuse itself only keeps where a block ends */
 } reading;
@@ -31,15 +32,14 @@ static void fault(const char *path, int line, const char *format, ...) __attribu
 
 static void fault(const char *path, int line, const char *format, ...)
 {
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    if (line > 0)
-        fprintf(stderr, "%s:%d: ", path, line);
-    else
-        fprintf(stderr, "%s: ", path);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    int length = line > 0 ? snprintf(text, sizeof text, "%.400s:%d: ", path, line)
+                          : snprintf(text, sizeof text, "%.400s: ", path);
+    vsnprintf(text + length, sizeof text - (size_t)length, format, arguments);
     va_end(arguments);
+    reading.report(text);
     reading.faults++;
 }
 
@@ -181,6 +181,7 @@ static cfg_t *make_parser(void)
     free(app_options);
     cfg_set_error_function(parser, on_error);
     cfg_set_validate_func(parser, "fastcgi", on_address);
+    cfg_set_validate_func(parser, "status", on_address);
     cfg_set_validate_func(parser, "app", on_app);
     cfg_set_validate_func(parser, "app|file", on_file);
     cfg_set_validate_func(parser, "user", on_user);
@@ -198,6 +199,8 @@ static const char *check_route_path(const char *path)
     size_t length = strlen(path);
     if (path[0] != '/')
         return "a route begins with /";
+    if (length >= SETTINGS_PATH_BYTES)
+        return "a route has at most 255 bytes";
     if (length > 1 && path[length - 1] == '/')
         return "a route does not end with / (it holds for everything below it as well)";
     if (strstr(path, "//") != NULL || strpbrk(path, "?#% ") != NULL)
@@ -218,15 +221,24 @@ static void take_options(struct settings_route *route, cfg_t *section)
     route->option_count = count;
 }
 
-static void take_route(struct settings_route *route, cfg_t *section, const char *path, int64_t max_body_bytes)
+/* A number of a route, or the global one where the route has none. */
+static int64_t number_of(cfg_t *section, cfg_t *parsed, const char *name)
+{
+    int64_t number = cfg_getint(section, name);
+    return number >= 0 ? number : cfg_getint(parsed, name);
+}
+
+static void take_route(struct settings_route *route, cfg_t *section, const char *path, cfg_t *parsed)
 {
     char *where = NULL;
     route->path = cfg_title(section);
     route->file = cfg_getstr(section, "file");
     route->blocking = cfg_getbool(section, "blocking");
-    route->max_body_bytes = cfg_getint(section, "max_body");
-    if (route->max_body_bytes < 0)
-        route->max_body_bytes = max_body_bytes;
+    route->object_fd = -1;
+    route->max_body_bytes = number_of(section, parsed, "max_body");
+    route->request_timeout_us = number_of(section, parsed, "request_timeout") * CLOCK_SECOND;
+    route->request_grace_us = number_of(section, parsed, "request_grace") * CLOCK_SECOND;
+    route->max_busy = cfg_getint(section, "max_busy") > 0 ? (int)cfg_getint(section, "max_busy") : 0;
     CHECK(asprintf(&where, "%s:%d", path, section->line) > 0);
     route->where = where;
     take_options(route, cfg_getsec(section, "options"));
@@ -243,7 +255,7 @@ static void take_routes(struct config *config, cfg_t *parsed, const char *path)
     struct settings_route *routes = calloc(count + 1, sizeof *routes);
     CHECK(routes != NULL);
     for (unsigned i = 0; i < count; i++)
-        take_route(&routes[i], cfg_getnsec(parsed, "app", i), path, cfg_getint(parsed, "max_body"));
+        take_route(&routes[i], cfg_getnsec(parsed, "app", i), path, parsed);
     config->settings.routes = routes;
     config->settings.route_count = count;
     if (count == 0)
@@ -285,6 +297,9 @@ static void take_listeners(struct config *config, cfg_t *parsed, const char *pat
     for (unsigned i = 0; i < count && i < CONFIG_LISTENERS_MAX; i++)
         CHECK(address_parse(&config->fastcgi[i], cfg_getnstr(parsed, "fastcgi", i)) == NULL);
     config->fastcgi_count = (int)count;
+    config->has_status = cfg_getstr(parsed, "status") != NULL;
+    if (config->has_status)
+        CHECK(address_parse(&config->status, cfg_getstr(parsed, "status")) == NULL);
 }
 
 static int auto_lanes(int workers)
@@ -312,7 +327,12 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
     settings->idle_timeout_us = cfg_getint(parsed, "idle_timeout") * CLOCK_SECOND;
     settings->queue_us = cfg_getint(parsed, "queue_ms") * CLOCK_MS;
     settings->queue_limit = (int)cfg_getint(parsed, "queue_limit");
+    settings->max_requests = (uint64_t)cfg_getint(parsed, "max_requests");
+    settings->max_memory_bytes = cfg_getint(parsed, "max_memory");
+    settings->core = cfg_getbool(parsed, "core");
     config->log = cfg_getstr(parsed, "log");
+    config->access_log = cfg_getstr(parsed, "access_log");
+    config->start_timeout_us = cfg_getint(parsed, "start_timeout") * CLOCK_SECOND;
     config->pid_file = cfg_getstr(parsed, "pid_file");
     config->stop_timeout_us = cfg_getint(parsed, "stop_timeout") * CLOCK_SECOND;
     take_account(&settings->account, parsed, path);
@@ -363,11 +383,12 @@ static void parse(cfg_t *parsed, const char *path, char *text)
         fault(path, 0, "cannot read the configuration: it is malformed");
 }
 
-int config_read(struct config *config, const char *path)
+int config_read(struct config *config, const char *path, config_report report)
 {
     memset(config, 0, sizeof *config);
     memset(&reading, 0, sizeof reading);
     reading.path = path;
+    reading.report = report;
     char *text = read_text(path);
     if (text == NULL)
         return -1;
@@ -380,9 +401,16 @@ int config_read(struct config *config, const char *path)
     return reading.faults == 0 ? 0 : -1;
 }
 
+void config_take_object(struct config *config, int route, int fd)
+{
+    ((struct settings_route *)(uintptr_t)config->settings.routes)[route].object_fd = fd;
+}
+
 void config_fini(struct config *config)
 {
     for (size_t i = 0; i < config->settings.route_count; i++) {
+        if (config->settings.routes[i].object_fd >= 0)
+            close(config->settings.routes[i].object_fd);
         free((void *)(uintptr_t)config->settings.routes[i].options);
         free((void *)(uintptr_t)config->settings.routes[i].where);
     }

@@ -2,6 +2,7 @@
  * main.c: the command line.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +13,24 @@
 #include "base/signals.h"
 #include "control/config.h"
 #include "control/master.h"
+#include "control/notify.h"
 #include "control/option.h"
 #include "control/pid_file.h"
 #include "control/sockets.h"
+#include "control/status.h"
 #include "control/verify.h"
 
 #define DEFAULT_CONFIGURATION "/etc/millrace/millrace.conf"
 
 struct command {
     const char *configuration;
-    bool check_only, debug;
+    bool check_only, debug, ask_status;
 };
 
 static void print_usage(FILE *to)
 {
-    fprintf(to, "usage: millrace [-c FILE] [-n] [-d] [-V] [-h]\n");
+    fprintf(to, "usage: millrace [-c FILE] [-n] [-d] [-V] [-h]\n"
+                "       millrace [-c FILE] status\n");
 }
 
 static void print_help(void)
@@ -37,9 +41,11 @@ static void print_help(void)
            "  -n       check the configuration, open every application, and exit 0 or 1\n"
            "  -d       debug: one process, one lane, no watchdog, no time limits, no change of user\n"
            "  -V       print the version\n"
-           "  -h       print this help\n\n"
+           "  -h       print this help\n"
+           "  status   print what the running server is doing, from the configuration's status listener\n\n"
            "Sockets come from systemd (LISTEN_FDS), else descriptor 0 when it listens, else the configuration.\n"
-           "Signals: TERM drain and stop, INT and QUIT stop at once, USR1 reopen the log.\n"
+           "Signals: TERM drain and stop, INT and QUIT stop at once, HUP reload, USR1 reopen the logs, USR2 replace the\n"
+           "running program by what is at its path now.\n"
            "Exit status: 0 stopped as asked, 1 could not start, 2 bad usage.\n\n");
     option_print_help(stdout);
 }
@@ -72,30 +78,26 @@ static struct command read_command(int argc, char **argv)
             exit(MASTER_EXIT_BAD_USAGE);
         }
     }
-    if (optind < argc) {
+    if (optind == argc - 1 && strcmp(argv[optind], "status") == 0) {
+        command.ask_status = true;
+    } else if (optind < argc) {
         fprintf(stderr, "millrace: unexpected argument '%s' (see millrace -h)\n", argv[optind]);
         exit(MASTER_EXIT_BAD_USAGE);
     }
     return command;
 }
 
-static int open_log(const struct config *config)
-{
-    if (config->log == NULL || log_open(config->log) == 0)
-        return 0;
-    fprintf(stderr, "millrace: cannot open the log %s: %s\n", config->log, strerror(errno));
-    return -1;
-}
-
 /* Whoever starts the server and waits for its pid file says where, whatever the configuration says; and the web
  * server's addresses come by the environment in the FastCGI specification. Returns 0, −1 when that is no list of them.
  */
-static int take_environment(struct config *config)
+static int take_environment(struct config *config, config_report report)
 {
+    char text[600];
     const char *web_servers = getenv("FCGI_WEB_SERVER_ADDRS");
     const char *why = peers_parse(&config->settings.peers, web_servers);
     if (why != NULL) {
-        fprintf(stderr, "millrace: FCGI_WEB_SERVER_ADDRS '%s': %s\n", web_servers, why);
+        snprintf(text, sizeof text, "FCGI_WEB_SERVER_ADDRS '%.400s': %s", web_servers, why);
+        report(text);
         return -1;
     }
     const char *pid_file = getenv("MILLRACE_PID_FILE");
@@ -105,37 +107,120 @@ static int take_environment(struct config *config)
     return 0;
 }
 
+/* Exit status: 0, 1 when nobody answers. */
+static int ask_status(const struct config *config)
+{
+    if (config->has_status)
+        return status_ask(&config->status, "/status.txt", stdout) == 0 ? 0 : 1;
+    fprintf(stderr, "millrace: the configuration names no status listener: add status = \"127.0.0.1:8082\"\n");
+    return 1;
+}
+
+/* -- faults: to standard error, and to a master before this one ---------------------------------------------------------- */
+
+static struct inheritance inheritance;
+
+static void report_line(const char *line)
+{
+    fprintf(stderr, "%s\n", line);
+    if (inheritance.channel >= 0)
+        upgrade_tell_fault(inheritance.channel, line);
+}
+
+static void report(const char *line)
+{
+    char text[1100];
+    snprintf(text, sizeof text, "millrace: %s", line);
+    report_line(text);
+}
+
+/* -- what is there before the first worker -------------------------------------------------------------------------------- */
+
+static int open_log(const struct config *config)
+{
+    if (config->log == NULL || log_open(config->log) == 0)
+        return 0;
+    char text[600];
+    snprintf(text, sizeof text, "cannot open the log %.400s: %s", config->log, strerror(errno));
+    report(text);
+    return -1;
+}
+
+/* Returns the access log, −1 when there is none, −2 after a report. */
+static int open_access_log(const struct config *config)
+{
+    char text[600];
+    int fd = config->access_log == NULL ? -1 : log_file_open(config->access_log);
+    if (config->access_log == NULL || fd >= 0)
+        return fd;
+    snprintf(text, sizeof text, "cannot open the access log %.400s: %s", config->access_log, strerror(errno));
+    report(text);
+    return -2;
+}
+
+static int check_pid_file(const struct config *config)
+{
+    char text[600];
+    if (config->pid_file == NULL || pid_file_check(config->pid_file) == 0)
+        return 0;
+    snprintf(text, sizeof text, "cannot write pid_file %.400s: %s", config->pid_file, strerror(errno));
+    report(text);
+    return -1;
+}
+
+static int run(const struct command *command, struct config *config, bool inherited)
+{
+    static struct sockets sockets;
+    static char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    if (check_pid_file(config) < 0)
+        return MASTER_EXIT_CANNOT_START;
+    int result = inherited ? sockets_change(&sockets, &inheritance.sockets, config, report)
+                           : sockets_open(&sockets, config, report);
+    int access_fd = result < 0 || open_log(config) < 0 ? -2 : open_access_log(config);
+    if (access_fd == -2) {
+        if (result == 0)
+            sockets_drop(&sockets, &inheritance.sockets);
+        return MASTER_EXIT_CANNOT_START;
+    }
+    if (inherited)
+        sockets_drop(&inheritance.sockets, &sockets);
+    struct master_start start = {.configuration = command->configuration,
+                                 .program = program,
+                                 .config = config,
+                                 .sockets = &sockets,
+                                 .inheritance = inherited ? &inheritance : NULL,
+                                 .access_fd = access_fd};
+    if (command->debug)
+        master_debug(&start);
+    return master_run(&start);
+}
+
 int main(int argc, char **argv)
 {
     struct command command = read_command(argc, argv);
     static struct config config;
-    static struct sockets sockets;
     /* The log may be a pipe whose reader leaves. */
     static const int disregarded[] = {SIGPIPE, 0};
     signals_disregard(disregarded);
-    sockets_close_strangers();
-    if (config_read(&config, command.configuration) < 0)
+    int inherited = upgrade_inherit(&inheritance);
+    sockets_close_strangers(inheritance.fds);
+    notify_init();
+    if (inherited < 0) {
+        report("what the old program passes on cannot be understood");
         return MASTER_EXIT_CANNOT_START;
-    if (take_environment(&config) < 0 || verify_applications(&config.settings) < 0)
+    }
+    if (config_read(&config, command.configuration, report_line) < 0 || take_environment(&config, report) < 0)
+        return MASTER_EXIT_CANNOT_START;
+    if (command.ask_status)
+        return ask_status(&config);
+    if (verify_wait(&config, report_line) < 0)
         return MASTER_EXIT_CANNOT_START;
     if (command.check_only) {
         printf("%s: the configuration and every application are in order\n", command.configuration);
         config_fini(&config);
         return 0;
     }
-    if (pid_file_check(config.pid_file) < 0) {
-        fprintf(stderr, "millrace: cannot write pid_file %s: %s\n", config.pid_file, strerror(errno));
-        return MASTER_EXIT_CANNOT_START;
-    }
-    if (sockets_open(&sockets, &config) < 0)
-        return MASTER_EXIT_CANNOT_START;
-    if (open_log(&config) < 0) {
-        sockets_close(&sockets);
-        return MASTER_EXIT_CANNOT_START;
-    }
-    if (command.debug)
-        master_debug(&config, &sockets);
-    int status = master_run(&config, &sockets);
-    config_fini(&config);
-    return status;
+    return run(&command, &config, inherited == 1);
 }

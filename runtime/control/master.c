@@ -1,17 +1,15 @@
 /*
- * master.c: forks workers, hears from them and from signals, and asks supervise.c what to do. Runs as the process that
- * was started, on one thread; never touches a request or opens an application.
+ * master.c: hears from workers, other children and signals, and passes on what it hears. Runs as the process that was
+ * started, on one thread; never touches a request or opens an application.
  */
 #include "control/master.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,338 +17,309 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "control/notify.h"
 #include "control/pid_file.h"
-#include "control/supervise.h"
-#include "serve/worker.h"
+#include "control/server.h"
 
 static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, 0};
 
-struct child {
-    struct supervise supervise;
-    pid_t pid;   /* 0: none */
-    int channel; /* −1: none */
-};
-
-struct master {
-    const struct config *config;
-    struct sockets *sockets;
-    struct scoreboard *scoreboard;
-    struct inbox *inboxes;
-    struct child *children;
-    int count;
-    bool announced; /* every worker was ready once */
-    bool failed;    /* stopping because a worker cannot live */
-};
-
-/* -- children ---------------------------------------------------------------------------------------------------------- */
-
-static struct worker_start start_of(const struct master *master, const struct settings *settings, int number, int channel)
-{
-    return (struct worker_start){.settings = settings,
-                                 .number = number,
-                                 .channel = channel,
-                                 .listeners = master->sockets->listeners,
-                                 .listener_count = master->sockets->count,
-                                 .scoreboard = master->scoreboard,
-                                 .inboxes = master->inboxes};
-}
-
-static _Noreturn void become_worker(struct master *master, int number, int channel)
-{
-    /* A terminal's Ctrl-C and systemd's TERM reach every process; what they mean is the master's to decide. */
-    static const int disregarded[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, 0};
-    signals_reset(signals);
-    signals_disregard(disregarded);
-    for (int i = 0; i < master->count; i++)
-        if (master->children[i].channel >= 0)
-            close(master->children[i].channel);
-    struct worker_start start = start_of(master, &master->config->settings, number, channel);
-    worker_main(&start);
-}
-
-static void fork_worker(struct master *master, int number)
-{
-    struct child *child = &master->children[number];
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-        log_error("master", "cannot start worker %d: socketpair: %s", number + 1, strerror(errno));
-        return;
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        become_worker(master, number + 1, ends[1]);
-    }
-    close(ends[1]);
-    if (pid < 0) {
-        log_error("master", "cannot start worker %d: fork: %s", number + 1, strerror(errno));
-        close(ends[0]);
-        return;
-    }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    child->pid = pid;
-    child->channel = ends[0];
-}
-
-static void drain_worker(struct child *child)
-{
-    char message = WORKER_DRAIN;
-    if (send(child->channel, &message, 1, MSG_NOSIGNAL) < 0 && errno != EPIPE)
-        log_error("master", "cannot tell worker %d to leave: %s", (int)child->pid, strerror(errno));
-}
-
-static void tell_all(struct master *master, enum supervise_event event);
-
-static void tell(struct master *master, int number, enum supervise_event event)
-{
-    struct child *child = &master->children[number];
-    switch (supervise_step(&child->supervise, event, clock_now_us(), master->config->stop_timeout_us)) {
-    case SUPERVISE_DO_NOTHING:
-        break;
-    case SUPERVISE_DO_FORK:
-        fork_worker(master, number);
-        if (child->pid == 0) /* as if it had ended at once: tried again later, or given up */
-            tell(master, number, SUPERVISE_EXITED);
-        break;
-    case SUPERVISE_DO_DRAIN:
-        drain_worker(child);
-        break;
-    case SUPERVISE_DO_KILL:
-        kill(child->pid, SIGKILL);
-        break;
-    case SUPERVISE_DO_GIVE_UP:
-        if (!master->failed)
-            log_error("master", "worker %d ended %s: stopping (the lines above say why it ended)", number + 1,
-                      child->supervise.was_ready ? "again and again right after its start" : "before it was ready");
-        master->failed = true;
-        tell_all(master, SUPERVISE_STOP);
-        break;
-    }
-}
-
-static void tell_all(struct master *master, enum supervise_event event)
-{
-    for (int i = 0; i < master->count; i++)
-        tell(master, i, event);
-}
-
 /* -- what the master hears --------------------------------------------------------------------------------------------- */
 
-static void log_end(const struct child *child, int number, int status)
+static void reap_one(struct server *server, pid_t pid, int status)
 {
-    enum supervise_state state = child->supervise.state;
-    bool expected = state == SUPERVISE_STOPPING || state == SUPERVISE_KILLED;
-    if (WIFSIGNALED(status) && state != SUPERVISE_KILLED)
-        log_error("master", "worker %d (process %d) was ended by signal %d (%s)%s", number + 1, (int)child->pid,
-                  WTERMSIG(status), strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
-    else if (WIFSIGNALED(status))
-        log_warning("master", "worker %d (process %d) did not leave in time and was killed", number + 1,
-                    (int)child->pid);
-    else if (!expected || WEXITSTATUS(status) != 0)
-        log_error("master", "worker %d (process %d) ended with status %d", number + 1, (int)child->pid,
-                  WEXITSTATUS(status));
+    if (upgrade_reap(server, pid, status) || report_reap(server, pid, status) || status_child_reap(server, pid, status))
+        return;
+    for (int i = 0; i < server->generation_count; i++)
+        if (generation_reap(server->generations[i], pid, status))
+            return;
 }
 
-static void reap(struct master *master)
+static void reap(struct server *server)
 {
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (int i = 0; i < master->count; i++) {
-            struct child *child = &master->children[i];
-            if (child->pid != pid)
-                continue;
-            log_end(child, i, status);
-            close(child->channel);
-            child->channel = -1;
-            child->pid = 0;
-            scoreboard_clear(master->scoreboard, i);
-            tell(master, i, SUPERVISE_EXITED);
-        }
-    }
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        reap_one(server, pid, status);
 }
 
-static void reopen_log(const struct config *config)
+static void stop(struct server *server, const char *line)
 {
-    if (config->log != NULL && log_open(config->log) < 0)
-        log_error("master", "cannot reopen %s: %s", config->log, strerror(errno));
+    log_info("master", "%s", line);
+    notify_send("STOPPING=1\nSTATUS=stopping");
+    server_stop(server, WORKER_ENDS);
+    sockets_close(&server->sockets); /* the workers close theirs when they have taken in who has connected by now */
 }
 
-static void on_signal(struct master *master, int number)
+static void on_reload(struct server *server)
+{
+    if (server->stopping || !server->announced || server->upgrade.pid != 0)
+        log_warning("master", "SIGHUP is not obeyed: the server starts, stops, or is being upgraded");
+    else
+        reload_begin(server);
+}
+
+static void on_upgrade(struct server *server)
+{
+    if (server->stopping || !server->announced)
+        log_warning("master", "SIGUSR2 is not obeyed: the server starts or stops");
+    else
+        upgrade_begin(server);
+}
+
+static void on_signal(struct server *server, int number)
 {
     switch (number) {
     case SIGCHLD:
-        reap(master);
+        reap(server);
         break;
     case SIGTERM:
-        log_info("master", "SIGTERM: draining");
-        tell_all(master, SUPERVISE_STOP);
+        stop(server, "SIGTERM: draining");
         break;
     case SIGINT:
     case SIGQUIT:
         log_info("master", "%s: stopping at once", number == SIGINT ? "SIGINT" : "SIGQUIT");
-        tell_all(master, SUPERVISE_KILL);
+        notify_send("STOPPING=1\nSTATUS=stopping");
+        server_kill(server);
+        break;
+    case SIGHUP:
+        on_reload(server);
         break;
     case SIGUSR1:
-        reopen_log(master->config);
+        server_reopen_logs(server);
+        break;
+    case SIGUSR2:
+        on_upgrade(server);
         break;
     default:
-        log_warning("master", "signal %d (%s) does nothing yet: restart for a new configuration or binary", number,
-                    strsignal(number));
+        break;
     }
 }
 
-static void on_channel(struct master *master, int number)
+/* -- what follows from it ------------------------------------------------------------------------------------------------ */
+
+static void forget_gone_generations(struct server *server)
 {
-    char message;
-    while (read(master->children[number].channel, &message, 1) == 1)
-        if (message == WORKER_READY)
-            tell(master, number, SUPERVISE_IS_READY);
+    int kept = 0;
+    for (int i = 0; i < server->generation_count; i++) {
+        struct generation *generation = server->generations[i];
+        if (generation != server->current && generation != server->reload.next && generation_is_gone(generation)) {
+            log_info("master", "generation %d has left", generation->number);
+            generation_free(generation);
+        } else {
+            server->generations[kept++] = generation;
+        }
+    }
+    server->generation_count = kept;
 }
 
-/* -- the loop ---------------------------------------------------------------------------------------------------------- */
-
-static bool all_are(const struct master *master, enum supervise_state state)
+static void announce(struct server *server, struct inheritance *inheritance)
 {
-    for (int i = 0; i < master->count; i++)
-        if (master->children[i].supervise.state != state)
-            return false;
-    return true;
-}
-
-static void announce(struct master *master)
-{
-    if (master->announced || !all_are(master, SUPERVISE_READY))
+    if (server->announced || !generation_is_ready(server->current))
         return;
-    master->announced = true;
-    log_info("master", "ready: %d workers", master->count);
-    if (pid_file_write(master->config->pid_file) < 0) {
-        log_error("master", "cannot write pid_file %s: %s", master->config->pid_file, strerror(errno));
-        master->failed = true;
-        tell_all(master, SUPERVISE_STOP);
+    server->announced = true;
+    log_info("master", "ready: generation %d, %d workers", server->current->number,
+             server->current->config.settings.workers);
+    if (pid_file_write(server->pid_file) < 0) {
+        log_error("master", "cannot write pid_file %s: %s", server->pid_file, strerror(errno));
+        server->failed = true;
+        server_stop(server, WORKER_ENDS);
+        return;
     }
+    status_child_start(server);
+    notify_send("READY=1\nSTATUS=serving");
+    if (inheritance == NULL)
+        return;
+    ledger_count(server_ledger(server), LEDGER_UPGRADES);
+    server_write_outcome(server, "ok %d", server->current->number);
+    upgrade_tell_ready(inheritance->channel);
+    close(inheritance->channel);
 }
 
-static void fire_due(struct master *master)
+/* A worker of the generation that serves cannot live. */
+static void look_for_failure(struct server *server)
+{
+    if (!server->current->failed || server->failed)
+        return;
+    log_error("master", "stopping: generation %d cannot serve", server->current->number);
+    server->failed = true;
+    server_stop(server, WORKER_ENDS);
+}
+
+static bool is_over(const struct server *server)
+{
+    for (int i = 0; i < server->generation_count; i++)
+        if (!generation_is_gone(server->generations[i]))
+            return false;
+    return server->stopping;
+}
+
+/* -- the loop ------------------------------------------------------------------------------------------------------------ */
+
+static int wait_ms(const struct server *server)
+{
+    int64_t first_us = report_due_us(server);
+    for (int i = 0; i < server->generation_count; i++) {
+        int64_t due_us = generation_due_us(server->generations[i]);
+        first_us = due_us < first_us ? due_us : first_us;
+    }
+    if (server->upgrade.due_us != 0 && server->upgrade.due_us < first_us)
+        first_us = server->upgrade.due_us;
+    if (server->status.due_us != 0 && server->status.due_us < first_us)
+        first_us = server->status.due_us;
+    return first_us == INT64_MAX ? -1 : clock_ms_of(first_us - clock_now_us());
+}
+
+static void fire_due(struct server *server)
 {
     int64_t now_us = clock_now_us();
-    for (int i = 0; i < master->count; i++) {
-        int64_t due_us = master->children[i].supervise.due_us;
-        if (due_us != 0 && due_us <= now_us)
-            tell(master, i, SUPERVISE_DUE);
-    }
+    for (int i = 0; i < server->generation_count; i++)
+        generation_fire_due(server->generations[i], now_us);
+    upgrade_fire_due(server, now_us);
+    status_child_fire_due(server, now_us);
+    report_fire_due(server, now_us);
 }
 
-static int wait_ms(const struct master *master)
+/* What is watched: signals, the checking child, the new master, then the places of each generation. */
+enum { WATCH_SIGNALS, WATCH_VERIFY, WATCH_UPGRADE, WATCH_GENERATIONS };
+
+static size_t watch(const struct server *server, int signal_fd, struct pollfd **watched)
 {
-    int64_t first_us = INT64_MAX;
-    for (int i = 0; i < master->count; i++) {
-        int64_t due_us = master->children[i].supervise.due_us;
-        if (due_us != 0 && due_us < first_us)
-            first_us = due_us;
+    size_t count = WATCH_GENERATIONS;
+    for (int i = 0; i < server->generation_count; i++)
+        count += (size_t)server->generations[i]->place_count;
+    *watched = calloc(count, sizeof **watched);
+    CHECK(*watched != NULL);
+    (*watched)[WATCH_SIGNALS] = (struct pollfd){.fd = signal_fd, .events = POLLIN};
+    (*watched)[WATCH_VERIFY] =
+        (struct pollfd){.fd = server->reload.verify.pid != 0 ? server->reload.verify.channel : -1, .events = POLLIN};
+    (*watched)[WATCH_UPGRADE] = (struct pollfd){.fd = server->upgrade.channel, .events = POLLIN};
+    size_t at = WATCH_GENERATIONS;
+    for (int i = 0; i < server->generation_count; i++) {
+        generation_watch(server->generations[i], *watched + at);
+        at += (size_t)server->generations[i]->place_count;
     }
-    if (first_us == INT64_MAX)
-        return -1;
-    int64_t left_us = first_us - clock_now_us();
-    return left_us <= 0 ? 0 : (int)(left_us / CLOCK_MS + 1);
+    return count;
 }
 
-static void wait_and_hear(struct master *master, int signal_fd, struct pollfd *watched)
+static void wait_and_hear(struct server *server, int signal_fd)
 {
-    watched[0] = (struct pollfd){.fd = signal_fd, .events = POLLIN};
-    for (int i = 0; i < master->count; i++)
-        watched[i + 1] = (struct pollfd){.fd = master->children[i].channel, .events = POLLIN};
-    if (poll(watched, (nfds_t)master->count + 1, wait_ms(master)) < 0)
+    struct pollfd *watched;
+    size_t count = watch(server, signal_fd, &watched), at = WATCH_GENERATIONS;
+    int generations = server->generation_count, number;
+    if (poll(watched, (nfds_t)count, wait_ms(server)) < 0)
         CHECK(errno == EINTR);
-    int number;
-    for (int i = 0; i < master->count; i++)
-        if (master->children[i].channel >= 0 && (watched[i + 1].revents & POLLIN))
-            on_channel(master, i);
+    for (int i = 0; i < generations; i++) {
+        generation_hear(server->generations[i], watched + at);
+        at += (size_t)server->generations[i]->place_count;
+    }
+    if (watched[WATCH_VERIFY].revents != 0 && server->reload.verify.pid != 0)
+        reload_hear(server);
+    if (watched[WATCH_UPGRADE].revents != 0 && server->upgrade.channel == watched[WATCH_UPGRADE].fd)
+        upgrade_hear(server);
+    free(watched);
     while ((number = signals_next()) != 0)
-        on_signal(master, number);
-    fire_due(master);
+        on_signal(server, number);
+    fire_due(server);
 }
 
-/* What the workers share. Returns 0, −1 with errno. */
-static int make_shared(struct master *master)
+/* -- life ---------------------------------------------------------------------------------------------------------------- */
+
+/* The ledger of the master before this one, when it has the same layout; else counting begins anew. */
+static int take_ledger(struct server *server, struct inheritance *inheritance)
 {
-    master->scoreboard = scoreboard_new(master->count);
-    master->inboxes = calloc((size_t)master->count, sizeof *master->inboxes);
-    if (master->scoreboard == NULL || master->inboxes == NULL)
+    if (inheritance != NULL && inheritance->ledger_fd >= 0 &&
+        ledger_adopt(&server->ledger, inheritance->ledger_fd) == 0)
+        return 0;
+    if (inheritance != NULL)
+        log_warning("master", "the old program's counts are of another layout: counting begins anew");
+    return ledger_new(&server->ledger);
+}
+
+/* Returns 0, −1 with errno. */
+static int make_server(struct server *server, const struct master_start *start)
+{
+    *server = (struct server){.program = start->program,
+                              .configuration = start->configuration,
+                              .pid_file = start->config->pid_file,
+                              .access_fd = start->access_fd,
+                              .sockets = *start->sockets,
+                              .upgrade.channel = -1,
+                              .status.channel = -1};
+    if (take_ledger(server, start->inheritance) < 0)
         return -1;
-    for (int i = 0; i < master->count; i++)
-        if (inbox_init(&master->inboxes[i]) < 0)
-            return -1;
+    if (start->inheritance != NULL)
+        server->handover = start->inheritance->handover;
+    else if (inbox_init(&server->handover) < 0)
+        return -1;
+    if (server->pid_file != NULL && (server->pid_file = strdup(server->pid_file)) == NULL)
+        return -1;
+    server->current = generation_new(server, start->config, &server->sockets, server_next_number(server));
+    if (server->current == NULL)
+        return -1;
+    server->generations[server->generation_count++] = server->current;
     return 0;
 }
 
-static void free_shared(struct master *master)
+static void free_server(struct server *server)
 {
-    for (int i = 0; i < master->count; i++)
-        inbox_fini(&master->inboxes[i]);
-    free(master->inboxes);
-    scoreboard_free(master->scoreboard);
+    for (int i = 0; i < server->generation_count; i++)
+        generation_free(server->generations[i]);
+    inbox_fini(&server->handover);
+    shared_fini(&server->ledger);
+    free((char *)(uintptr_t)server->pid_file);
 }
 
-int master_run(const struct config *config, struct sockets *sockets)
+int master_run(const struct master_start *start)
 {
-    struct master master = {.config = config, .sockets = sockets, .count = config->settings.workers};
+    static struct server server;
     int signal_fd = signals_open(signals);
-    struct pollfd *watched = calloc((size_t)master.count + 1, sizeof *watched);
-    master.children = calloc((size_t)master.count, sizeof *master.children);
-    if (signal_fd < 0 || watched == NULL || master.children == NULL || make_shared(&master) < 0) {
+    if (signal_fd < 0 || make_server(&server, start) < 0) {
         fprintf(stderr, "millrace: cannot start: %s\n", strerror(errno));
-        sockets_close(sockets);
+        sockets_close(start->sockets);
         return MASTER_EXIT_CANNOT_START;
     }
-    for (int i = 0; i < master.count; i++)
-        master.children[i].channel = -1;
     log_info("master", "millrace %s starts", MR_VERSION);
-    sockets_log(sockets, config->socket_rules.backlog);
-    tell_all(&master, SUPERVISE_START);
-    while (!all_are(&master, SUPERVISE_GONE)) {
-        wait_and_hear(&master, signal_fd, watched);
-        announce(&master);
+    sockets_log(&server.sockets, server.current->config.socket_rules.backlog);
+    generation_start(server.current);
+    while (!is_over(&server)) {
+        wait_and_hear(&server, signal_fd);
+        announce(&server, start->inheritance);
+        reload_look(&server);
+        look_for_failure(&server);
+        forget_gone_generations(&server);
     }
-    sockets_close(sockets);
-    pid_file_remove(config->pid_file);
+    status_child_end(&server);
+    sockets_close(&server.sockets);
+    pid_file_remove(server.pid_file);
     log_info("master", "stopped");
-    free_shared(&master);
-    free(master.children);
-    free(watched);
-    return master.failed ? MASTER_EXIT_CANNOT_START : MASTER_EXIT_STOPPED;
+    bool failed = server.failed;
+    free_server(&server);
+    return failed ? MASTER_EXIT_CANNOT_START : MASTER_EXIT_STOPPED;
 }
 
 /* -- debugging --------------------------------------------------------------------------------------------------------- */
 
-static struct {
-    struct sockets *sockets;
-    const char *pid_file;
-} debugged;
+static struct server debugged;
 
 static void clean_up_debugged(void)
 {
-    sockets_close(debugged.sockets);
+    sockets_close(&debugged.sockets);
     pid_file_remove(debugged.pid_file);
 }
 
-_Noreturn void master_debug(const struct config *config, struct sockets *sockets)
+_Noreturn void master_debug(const struct master_start *start)
 {
-    debugged.sockets = sockets;
-    debugged.pid_file = config->pid_file;
-    atexit(clean_up_debugged); /* worker_main ends with exit() */
     static const int ends[] = {SIGTERM, SIGINT, 0};
-    static struct settings settings;
-    settings = config->settings;
-    settings.debug = true;
-    settings.account.change = false; /* who gives up root's rights cannot remove the socket and the pid file again */
-    settings.workers = settings.lanes = settings.threads = 1;
+    struct settings *settings = &start->config->settings;
+    settings->debug = true;
+    settings->account.change = false; /* who gives up root's rights cannot remove the socket and the pid file again */
+    settings->workers = settings->lanes = settings->threads = 1;
     int signal_fd = signals_open(ends); /* each byte on it is word to drain, like a master's */
-    struct master master = {.config = config, .sockets = sockets, .count = 1};
-    CHECK(signal_fd >= 0 && make_shared(&master) == 0);
-    sockets_log(sockets, config->socket_rules.backlog);
-    if (pid_file_write(config->pid_file) < 0)
-        log_error("master", "cannot write pid_file %s: %s", config->pid_file, strerror(errno));
-    struct worker_start start = start_of(&master, &settings, 1, signal_fd);
-    worker_main(&start);
+    CHECK(signal_fd >= 0 && make_server(&debugged, start) == 0);
+    atexit(clean_up_debugged); /* worker_main ends with exit() */
+    sockets_log(&debugged.sockets, debugged.current->config.socket_rules.backlog);
+    if (pid_file_write(debugged.pid_file) < 0)
+        log_error("master", "cannot write pid_file %s: %s", debugged.pid_file, strerror(errno));
+    struct worker_start worker = generation_worker_start(debugged.current, 0, signal_fd);
+    worker_main(&worker);
 }

@@ -14,6 +14,7 @@
 
 const struct option option_table[] = {
     {"fastcgi", OPTION_LIST, G, 0, 0, NULL, "FastCGI listeners: unix:/path, 127.0.0.1:9000 or [::1]:9000"},
+    {"status", OPTION_TEXT, G, 0, 0, NULL, "status listener, apart from the others: 127.0.0.1:8082 or unix:/path"},
     {"socket_mode", OPTION_MODE, G, 0, 0777, "0660", "file mode of unix sockets"},
     {"socket_owner", OPTION_TEXT, G, 0, 0, NULL, "owner of unix sockets (needs root)"},
     {"socket_group", OPTION_TEXT, G, 0, 0, NULL, "group of unix sockets, for instance the web server's"},
@@ -24,6 +25,7 @@ const struct option option_table[] = {
     {"user", OPTION_TEXT, G, 0, 0, "www-data", "what workers run as when started by root"},
     {"group", OPTION_TEXT, G, 0, 0, NULL, "their group; the user's own when not set"},
     {"log", OPTION_TEXT, G, 0, 0, NULL, "log file; standard error when not set"},
+    {"access_log", OPTION_TEXT, G, 0, 0, NULL, "a line for each request goes there; see millrace.conf(5)"},
     {"pid_file", OPTION_TEXT, G, 0, 0, NULL, "written when every worker is ready, removed at the end"},
     {"max_params_bytes", OPTION_BYTES, G, 1024, 16 * MIB, "64K", "largest environment of a request"},
     {"max_body", OPTION_BYTES, G | A, 0, INT64_C(1) << 50, "1M", "largest request body; more is answered 413"},
@@ -33,8 +35,15 @@ const struct option option_table[] = {
     {"idle_timeout", OPTION_SECONDS, G, 1, 86400, "120", "of a kept connection; above nginx's keepalive_timeout"},
     {"queue_ms", OPTION_MILLISECONDS, G, 0, 60000, "40", "how long a request waits for a thread; then 503"},
     {"queue_limit", OPTION_COUNT, G, 0, 1000000, "1024", "how many requests a lane lets wait; more are answered 503"},
+    {"request_timeout", OPTION_SECONDS, G | A, 0, 86400, "30", "for a handler; then it is logged as slow; 0: no limit"},
+    {"request_grace", OPTION_SECONDS, G | A, 0, 86400, "0", "after request_timeout; then its worker is replaced; 0: never"},
+    {"max_requests", OPTION_COUNT, G, 0, INT64_C(1) << 50, "0", "requests after which a worker is replaced; 0: never"},
+    {"max_memory", OPTION_BYTES, G, 0, INT64_C(1) << 50, "0", "resident memory at which a worker is replaced; 0: never"},
+    {"core", OPTION_FLAG, G, 0, 0, "false", "a worker that crashes leaves a core file"},
+    {"start_timeout", OPTION_SECONDS, G, 1, 86400, "60", "for a worker to become ready; then it is killed"},
     {"stop_timeout", OPTION_SECONDS, G, 1, 86400, "30", "for requests to end after SIGTERM; then workers are killed"},
     {"file", OPTION_TEXT, A, 0, 0, NULL, "the application's shared object (required)"},
+    {"max_busy", OPTION_COUNT, A, 0, 10000, "0", "handlers of this route at once in a worker, others wait; 0: threads"},
     {"blocking", OPTION_FLAG, A, 0, 0, "false", "the handler usually waits: its lane goes on without trying it first"},
 };
 

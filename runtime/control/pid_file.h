@@ -13,7 +13,10 @@ int pid_file_check(const char *path) __attribute__((warn_unused_result));
  * Returns 0, −1 with errno. */
 int pid_file_write(const char *path) __attribute__((warn_unused_result));
 
-/* Removes it when it holds this process's number. */
+/* Writes a line to the file of this name with `.reload` behind it: how a reload or an upgrade has ended. The same way. */
+int pid_file_write_outcome(const char *path, const char *line) __attribute__((warn_unused_result));
+
+/* Removes it, and the other, when it holds this process's number. */
 void pid_file_remove(const char *path);
 
 #endif

@@ -4,12 +4,12 @@
 #include "control/supervise.h"
 
 /* What an entry of the table does; 0 is "nothing". */
-enum move { STAY, START, READY, RESTART, DRAIN, KILL, NEVER, END };
+enum move { STAY, START, LATE, READY, RESTART, DRAIN, KILL, NEVER, END };
 
 static const enum move table[SUPERVISE_STATES][SUPERVISE_EVENTS] = {
     [SUPERVISE_NONE]     = {[SUPERVISE_START] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
-    [SUPERVISE_STARTING] = {[SUPERVISE_IS_READY] = READY, [SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN,
-                            [SUPERVISE_KILL] = KILL},
+    [SUPERVISE_STARTING] = {[SUPERVISE_IS_READY] = READY, [SUPERVISE_EXITED] = RESTART, [SUPERVISE_DUE] = LATE,
+                            [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
     [SUPERVISE_READY]    = {[SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
     [SUPERVISE_WAITING]  = {[SUPERVISE_DUE] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
     [SUPERVISE_STOPPING] = {[SUPERVISE_EXITED] = END, [SUPERVISE_DUE] = KILL, [SUPERVISE_KILL] = KILL},
@@ -17,17 +17,18 @@ static const enum move table[SUPERVISE_STATES][SUPERVISE_EVENTS] = {
     [SUPERVISE_GONE]     = {STAY},
 };
 
-static enum supervise_action start(struct supervise *worker)
+static enum supervise_action start(struct supervise *worker, int64_t now_us, const struct supervise_limits *limits)
 {
     worker->state = SUPERVISE_STARTING;
-    worker->due_us = 0;
+    worker->due_us = now_us + limits->start_timeout_us;
     return SUPERVISE_DO_FORK;
 }
 
 /* The first restart is at once; a worker that ends quickly again and again waits longer each time. It is given up only when
  * it does not become ready any more: one that does and then crashes was perhaps sent the request that does it, and nobody
  * outside may stop the server. */
-static enum supervise_action restart(struct supervise *worker, int64_t now_us)
+static enum supervise_action restart(struct supervise *worker, int64_t now_us,
+                                     const struct supervise_limits *limits)
 {
     bool unready = worker->state == SUPERVISE_STARTING;
     bool quick = unready || now_us - worker->ready_us < SUPERVISE_QUICK_US;
@@ -35,10 +36,11 @@ static enum supervise_action restart(struct supervise *worker, int64_t now_us)
     worker->unready_exits = unready ? worker->unready_exits + 1 : 0;
     if (!worker->was_ready || worker->unready_exits > SUPERVISE_QUICK_EXITS_MAX) {
         worker->state = SUPERVISE_GONE;
+        worker->due_us = 0;
         return SUPERVISE_DO_GIVE_UP;
     }
     if (worker->quick_exits < 2)
-        return start(worker);
+        return start(worker, now_us, limits);
     worker->state = SUPERVISE_WAITING;
     int doublings = worker->quick_exits - 2;
     if (doublings > SUPERVISE_DOUBLINGS_MAX)
@@ -48,23 +50,27 @@ static enum supervise_action restart(struct supervise *worker, int64_t now_us)
 }
 
 enum supervise_action supervise_step(struct supervise *worker, enum supervise_event event, int64_t now_us,
-                                     int64_t stop_timeout_us)
+                                     const struct supervise_limits *limits)
 {
     switch (table[worker->state][event]) {
     case STAY:
         return SUPERVISE_DO_NOTHING;
     case START:
-        return start(worker);
+        return start(worker, now_us, limits);
+    case LATE: /* its end restarts it, or gives it up */
+        worker->due_us = 0;
+        return SUPERVISE_DO_KILL;
     case READY:
         worker->state = SUPERVISE_READY;
+        worker->due_us = 0;
         worker->was_ready = true;
         worker->ready_us = now_us;
         return SUPERVISE_DO_NOTHING;
     case RESTART:
-        return restart(worker, now_us);
+        return restart(worker, now_us, limits);
     case DRAIN:
         worker->state = SUPERVISE_STOPPING;
-        worker->due_us = now_us + stop_timeout_us;
+        worker->due_us = now_us + limits->stop_timeout_us;
         return SUPERVISE_DO_DRAIN;
     case KILL:
         worker->state = SUPERVISE_KILLED;

@@ -9,7 +9,7 @@
 
 enum supervise_state {
     SUPERVISE_NONE,     /* no process, none wanted yet */
-    SUPERVISE_STARTING, /* forked, not ready */
+    SUPERVISE_STARTING, /* forked, not ready; killed when `due_us` has come */
     SUPERVISE_READY,
     SUPERVISE_WAITING,  /* ended; another is started when `due_us` has come */
     SUPERVISE_STOPPING, /* told to drain; killed when `due_us` has come */
@@ -33,7 +33,7 @@ enum supervise_action {
     SUPERVISE_DO_FORK,
     SUPERVISE_DO_DRAIN,
     SUPERVISE_DO_KILL,
-    SUPERVISE_DO_GIVE_UP, /* it cannot live: stop the server */
+    SUPERVISE_DO_GIVE_UP, /* it cannot live */
 };
 
 struct supervise { /* zeroed at the start */
@@ -50,9 +50,14 @@ struct supervise { /* zeroed at the start */
 #define SUPERVISE_DOUBLINGS_MAX   3 /* 0.8 s at most */
 #define SUPERVISE_QUICK_EXITS_MAX 8
 
+/* How long a worker may take to become ready, and to drain. */
+struct supervise_limits {
+    int64_t start_timeout_us, stop_timeout_us;
+};
+
 /* Changes the state for the event and returns what has to be done. An event that means nothing in a state does
- * nothing. `stop_timeout_us` is how long draining may take. */
+ * nothing. */
 enum supervise_action supervise_step(struct supervise *worker, enum supervise_event event, int64_t now_us,
-                                     int64_t stop_timeout_us) __attribute__((warn_unused_result));
+                                     const struct supervise_limits *limits) __attribute__((warn_unused_result));
 
 #endif

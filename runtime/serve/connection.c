@@ -1,6 +1,5 @@
 /*
- * connection.c: the states of a connection, one function per change. Runs on lanes; connection_receive,
- * connection_read_ahead and connection_send also on a handler's thread.
+ * connection.c: the states of a connection, one function per change. Runs on lanes.
  *
  * Sockets are registered once, edge-triggered: a request costs one epoll_wait, one recv and one send. An edge that came
  * while nobody could use it is remembered in `more` and `hung_up`.
@@ -9,7 +8,6 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -21,7 +19,7 @@
 #include "base/race.h"
 #include "serve/request.h"
 #include "serve/respond.h"
-#include "serve/tally.h"
+#include "serve/wire.h"
 #include "serve/worker.h"
 
 #define LINGER_TIMES 10 /* that lingering is prolonged for a peer that has not read all of its answer */
@@ -57,24 +55,31 @@ static void become(struct connection *connection, enum connection_state state, e
     lane_set_timer(connection->lane, connection, timer);
 }
 
-static void close_now(struct connection *connection)
+/* The connection is no longer this worker's. Its descriptor leaves the epoll set first: closing alone does not take it out
+ * while another descriptor for the socket is open. */
+static void forget(struct connection *connection)
 {
     struct lane *lane = connection->lane;
-    if (connection->state == CONNECTION_CLOSED)
-        return;
     become(connection, CONNECTION_CLOSED, LANE_TIMER_NONE);
     list_remove(&connection->ready);
     if (connection->request != NULL)
         lane_spare_request(lane, connection->request);
     connection->request = NULL;
-    /* Closing alone takes a socket neither out of the epoll set nor from the peer while another descriptor for it is
-     * open: the accepting worker's, or that of a child which a handler has just forked. */
-    epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-    shutdown(connection->fd, SHUT_RDWR);
     close(connection->fd);
     connection->fd = -1;
     lane_bury(lane, connection);
     worker_connection_closed(lane->worker);
+}
+
+static void close_now(struct connection *connection)
+{
+    if (connection->state == CONNECTION_CLOSED)
+        return;
+    epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
+    /* For the peer, closing does nothing while another descriptor is open: the accepting worker's, or that of a child which
+     * a handler has just forked. */
+    shutdown(connection->fd, SHUT_RDWR);
+    forget(connection);
 }
 
 /* Ends a connection after its answer. With unread bytes a plain close would be a reset that can overtake the answer:
@@ -97,10 +102,10 @@ static void become_idle(struct connection *connection)
         lane_spare_request(connection->lane, connection->request);
         connection->request = NULL;
     }
-    if (lane_is_draining(connection->lane))
+    if (lane_draining(connection->lane) == WORKER_ENDS)
         close_now(connection);
     else
-        become(connection, CONNECTION_IDLE, LANE_TIMER_IDLE);
+        become(connection, CONNECTION_IDLE, LANE_TIMER_IDLE); /* a lane that drains looks for those at the turn's end */
 }
 
 /* Only a full socket is watched for room: otherwise every answer that a peer reads would be an event. */
@@ -113,15 +118,30 @@ static int watch_for_room(struct connection *connection, bool watch)
     return epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
+static void count_answer(struct lane *lane, const struct request *request)
+{
+    struct scoreboard_counts *counts = lane_counts(lane, request->route);
+    scoreboard_add(&counts->requests, 1);
+    if (request->status >= 500)
+        scoreboard_add(&counts->errors, 1);
+    if (request->refused)
+        scoreboard_add(&counts->refused, 1);
+    if (request->started_us != 0) {
+        scoreboard_add_time(&counts->queue, request->started_us - request->ready_us);
+        scoreboard_add_time(&counts->handler, request->handler_us);
+    }
+    access_add(&lane->worker->access, &lane->access, request);
+    limits_count(&lane->worker->limits, ++lane->answers);
+}
+
 /* The answer has left, or cannot: what comes next on this connection? */
 static void finish_answer(struct connection *connection, bool sent)
 {
     struct request *request = connection->request;
     bool input_left = request->input_start < request->input_end || connection->more || connection->hung_up;
     bool all_read = !input_left && connection->fastcgi.phase == FASTCGI_COMPLETE;
-    bool keep = fastcgi_done(connection) && !request->cut && !lane_is_draining(connection->lane);
-    if (request->route != NULL)
-        tally_count(&connection->lane->tallies[request->route->number], request->status);
+    bool keep = fastcgi_done(connection) && !request->cut && lane_draining(connection->lane) != WORKER_ENDS;
+    count_answer(connection->lane, request);
     if (!sent) {
         close_now(connection);
     } else if (!keep) {
@@ -147,7 +167,7 @@ static void finish_reply(struct connection *connection)
 
 static void send_unsent(struct connection *connection)
 {
-    int result = connection_send(connection, connection->request->unsent, 2, false);
+    int result = wire_send(connection, connection->request->unsent, 2, false);
     if (watch_for_room(connection, result == 1) < 0)
         result = -1;
     if (result == 1)
@@ -167,40 +187,65 @@ static void answer_error(struct connection *connection, int status)
 
 /* -- serving ----------------------------------------------------------------------------------------------------- */
 
+static void refuse(struct connection *connection, const char *why)
+{
+    struct request *request = connection->request;
+    request->refused = true;
+    worker_log_refusal(connection->lane->worker, request->route->settings->path, why);
+    answer_error(connection, 503);
+}
+
 static void enqueue(struct connection *connection)
 {
-    struct lane *lane = connection->lane;
-    if (connection->hung_up) { /* nobody waits for it */
+    if (connection->hung_up) /* nobody waits for it */
         close_now(connection);
-        return;
+    else if (connection->lane->queue_length >= settings_of(connection)->queue_limit)
+        refuse(connection, "the queue is full");
+    else
+        become(connection, CONNECTION_QUEUED, LANE_TIMER_QUEUE);
+}
+
+/* A front end repeats a request whose connection has closed before an answer came. One that has crashed its worker would
+ * take the next along. */
+static bool has_crashed_a_worker(const struct connection *connection)
+{
+    const struct lane *lane = connection->lane;
+    const struct ledger *ledger = lane->worker->start.ledger;
+    return ledger_has_crashes(ledger, lane->now_us) &&
+           ledger_knows_crash(ledger, ledger_fingerprint(connection->request->fcgx.envp), lane->now_us);
+}
+
+/* Looks at a request that has just become ready. Returns false when this thread has lost the lane. */
+static bool begin_request(struct connection *connection)
+{
+    struct lane *lane = connection->lane;
+    struct request *request = connection->request;
+    request->number = lane_next_number(lane);
+    request->ready_us = lane->now_us;
+    if (request->error_status != 0) {
+        answer_error(connection, request->error_status);
+    } else if (has_crashed_a_worker(connection)) {
+        log_warning("connection", "request %llu on route %s is answered 502: the same one has just crashed a worker",
+                    (unsigned long long)request->number, request->route->settings->path);
+        answer_error(connection, 502);
+    } else if (lane_may_call(lane, request->route)) {
+        return connection_serve(connection);
+    } else {
+        enqueue(connection);
     }
-    if (lane->queue_length >= settings_of(connection)->queue_limit) {
-        log_warning("lane", "every thread is busy and the queue is full: 503 for route %s",
-                    connection->request->route->settings->path);
-        answer_error(connection, 503);
-        return;
-    }
-    become(connection, CONNECTION_QUEUED, LANE_TIMER_QUEUE);
+    return true;
 }
 
 bool connection_serve(struct connection *connection)
 {
     struct lane *lane = connection->lane;
     struct request *request = connection->request;
-    if (request->error_status != 0) {
-        answer_error(connection, request->error_status);
-        return true;
-    }
-    if (!lane_reserve(lane)) {
-        enqueue(connection);
-        return true;
-    }
-    request->number = lane_next_number(lane);
     become(connection, CONNECTION_HANDLING, LANE_TIMER_NONE);
     uint64_t call = lane_enter(lane);
     if (request->route->settings->blocking)
         lane_give_away();
     request_handle(request);
+    lane_has_called(lane, request->route);
     if (lane_leave(lane, call)) {
         respond_finish(request);
         send_unsent(connection);
@@ -209,7 +254,7 @@ bool connection_serve(struct connection *connection)
     /* The lane has another runner by now: this thread has nothing but the request and its connection. */
     RACE_POINT(lane_lost);
     respond_finish(request);
-    (void)connection_send(connection, request->unsent, 2, false); /* the lane waits for a slow peer, not this thread */
+    (void)wire_send(connection, request->unsent, 2, false); /* the lane waits for a slow peer, not this thread */
     RACE_POINT(lane_posting);
     mailbox_post(&lane->mailbox, &connection->mail);
     return false;
@@ -239,7 +284,7 @@ static bool advance(struct connection *connection)
     bool was_between = connection->fastcgi.phase == FASTCGI_BETWEEN;
     switch (fastcgi_advance(connection)) {
     case FASTCGI_READY:
-        return connection_serve(connection);
+        return begin_request(connection);
     case FASTCGI_ABORTED:
         send_unsent(connection);
         return true;
@@ -274,7 +319,7 @@ static bool read_on(struct connection *connection)
         connection->more = true; /* what an event has told of is still in the socket */
         return advance(connection);
     }
-    ssize_t got = connection_receive(connection, 0);
+    ssize_t got = wire_receive(connection, 0);
     if (got == 0 || (got < 0 && errno != EAGAIN)) {
         close_now(connection);
         return true;
@@ -374,9 +419,7 @@ void connection_on_timeout(struct connection *connection)
 {
     switch ((enum connection_state)connection->state) {
     case CONNECTION_QUEUED:
-        log_warning("lane", "every thread was busy for queue_ms: 503 for route %s",
-                    connection->request->route->settings->path);
-        answer_error(connection, 503);
+        refuse(connection, "no thread was free for queue_ms");
         return;
     case CONNECTION_READING:
         log_warning("connection", "closing a connection: a request did not arrive within its %s",
@@ -386,7 +429,7 @@ void connection_on_timeout(struct connection *connection)
         log_warning("connection", "closing a connection: the peer did not read for write_timeout");
         break;
     case CONNECTION_LINGERING:
-        if (connection->lingered++ < LINGER_TIMES && !lane_is_draining(connection->lane) &&
+        if (connection->lingered++ < LINGER_TIMES && lane_draining(connection->lane) != WORKER_ENDS &&
             has_unread_answer(connection)) {
             become(connection, CONNECTION_LINGERING, LANE_TIMER_LINGER);
             return;
@@ -410,105 +453,20 @@ void connection_close_idle(struct connection *connection)
     lane_make_ready(connection->lane, connection);
 }
 
-/* -- the socket --------------------------------------------------------------------------------------------------- */
-
-/* Returns true when the socket is ready in time. The lane is given away first: only this request waits. */
-static bool wait_for(struct connection *connection, short events, int64_t deadline_us)
+/* Between two requests nothing of the connection is in this process: another worker can go on with it. Bytes that have come
+ * by now wait in the socket. */
+int connection_move(struct connection *connection)
 {
-    struct pollfd waited = {.fd = connection->fd, .events = events};
-    bool unlimited = settings_of(connection)->debug;
-    lane_give_away();
-    int result;
-    do
-        result = poll(&waited, 1, unlimited ? -1 : clock_ms_of(deadline_us - clock_now_us()));
-    while (result < 0 && errno == EINTR);
-    if (result == 0)
-        errno = EAGAIN;
-    return result > 0;
-}
-
-ssize_t connection_receive(struct connection *connection, int64_t deadline_us)
-{
-    struct request *request = connection->request;
-    bool wait = deadline_us != 0;
-    size_t room = request_input_room(request);
-    for (;;) {
-        ssize_t got = recv(connection->fd, request->input + request->input_end, room, MSG_DONTWAIT);
-        if (got > 0)
-            request->input_end += (size_t)got;
-        if (got >= 0 && !wait)
-            connection->more = (size_t)got == room;
-        if (got >= 0)
-            return got;
-        if (errno == EINTR)
-            continue;
-        if (errno != EAGAIN || !wait || !wait_for(connection, POLLIN, deadline_us))
-            return -1;
+    epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
+    RACE_POINT(connection_moving);
+    if (inbox_send(connection->lane->worker->start.handover, connection->fd) == 0) {
+        forget(connection);
+        return 0;
     }
-}
-
-void connection_read_ahead(struct connection *connection)
-{
-    struct request *request = connection->request;
-    while (request->input_end < sizeof request->input) {
-        ssize_t got = recv(connection->fd, request->input + request->input_end,
-                           sizeof request->input - request->input_end, MSG_DONTWAIT);
-        if (got > 0) {
-            request->input_end += (size_t)got;
-            continue;
-        }
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got == 0 || errno != EAGAIN)
-            connection->hung_up = true;
-        return;
+    struct epoll_event event = {.events = LANE_CONNECTION_EVENTS, .data.ptr = connection};
+    if (epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) < 0) {
+        close_now(connection);
+        return 0;
     }
-}
-
-static int skip_sent(struct iovec *iov, int count, size_t sent)
-{
-    int left = 0;
-    for (int i = 0; i < count; i++) {
-        size_t part = sent < iov[i].iov_len ? sent : iov[i].iov_len;
-        if (part > 0)
-            iov[i].iov_base = (char *)iov[i].iov_base + part;
-        iov[i].iov_len -= part;
-        sent -= part;
-        left += iov[i].iov_len > 0;
-    }
-    return left;
-}
-
-/* An answer is nearly always one piece, which send takes with less work than sendmsg. */
-static ssize_t send_some(int fd, struct iovec *iov, int count)
-{
-    while (count > 1 && iov->iov_len == 0) {
-        iov++;
-        count--;
-    }
-    if (count == 1)
-        return send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)count};
-    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-int connection_send(struct connection *connection, struct iovec *iov, int count, bool wait)
-{
-    while (skip_sent(iov, count, 0) > 0 && !connection->broken) {
-        ssize_t sent = send_some(connection->fd, iov, count);
-        if (sent >= 0) {
-            skip_sent(iov, count, (size_t)sent);
-        } else if (errno == EAGAIN && !wait) {
-            return 1;
-        } else if (errno == EAGAIN) {
-            connection->broken =
-                !wait_for(connection, POLLOUT, clock_now_us() + settings_of(connection)->write_timeout_us);
-            if (connection->broken)
-                log_warning("connection", "route %s: the peer did not read for write_timeout: its answer is cut",
-                            connection->request->route->settings->path);
-        } else if (errno != EINTR) {
-            connection->broken = true;
-        }
-    }
-    return connection->broken ? -1 : 0;
+    return -1;
 }

@@ -11,8 +11,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <sys/uio.h>
 
 #include "base/list.h"
 #include "base/mailbox.h"
@@ -62,7 +60,7 @@ bool connection_on_event(struct connection *connection, uint32_t events) __attri
 /* Goes on with a connection from the list of ready ones. */
 bool connection_attend(struct connection *connection) __attribute__((warn_unused_result));
 
-/* Answers the request that is ready. */
+/* Calls the handler of the request that is ready, as lane_may_call has allowed. */
 bool connection_serve(struct connection *connection) __attribute__((warn_unused_result));
 
 /* Its time limit has passed. */
@@ -71,19 +69,9 @@ void connection_on_timeout(struct connection *connection);
 /* Closes a connection that rests between requests, unless one has just arrived: the worker is leaving. */
 void connection_close_idle(struct connection *connection);
 
+/* Gives a connection that rests between requests to a worker that stays. Returns 0, −1 when that is not possible now. */
+int connection_move(struct connection *connection) __attribute__((warn_unused_result));
+
 void connection_free(struct connection *connection);
-
-/* -- whoever has the request --------------------------------------------------------------------------------------- */
-
-/* Reads more input for the request. Returns the bytes read, 0 at the end or when there is no room, −1 with errno
- * (EAGAIN: nothing there). With a deadline (0: none) it blocks until then; the lane goes on. */
-ssize_t connection_receive(struct connection *connection, int64_t deadline_us);
-
-/* Reads what has arrived into the room that is left, and leaves bytes that were read before where they are. */
-void connection_read_ahead(struct connection *connection);
-
-/* Sends what `iov` names and advances it. Returns 0 when all has left, 1 when the socket is full (never with `wait`),
- * −1 when the peer has gone or, with `wait`, did not read for write_timeout. */
-int connection_send(struct connection *connection, struct iovec *iov, int count, bool wait);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "serve/connection.h"
 #include "serve/request.h"
+#include "serve/wire.h"
 #include "serve/worker.h"
 
 #define PADDING_UNIT   8
@@ -30,7 +31,7 @@ static enum step reply(struct connection *connection, uint8_t *bytes, size_t len
     struct request *request = connection->request;
     struct iovec *unsent = &request->unsent[0];
     *unsent = (struct iovec){.iov_base = bytes, .iov_len = length};
-    int result = connection_send(connection, unsent, 1, connection->state == CONNECTION_HANDLING);
+    int result = wire_send(connection, unsent, 1, connection->state == CONNECTION_HANDLING);
     if (result == 1) {
         CHECK(unsent->iov_len <= sizeof request->reply);
         unsent->iov_base = memcpy(request->reply, unsent->iov_base, unsent->iov_len);
@@ -304,7 +305,7 @@ enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
                 deadline_us = clock_now_us() + settings->body_timeout_us;
             else if (clock_now_us() > deadline_us && !settings->debug)
                 return cut_body(connection, false); /* a peer that never pauses is never waited for */
-            if (connection_receive(connection, deadline_us) <= 0)
+            if (wire_receive(connection, deadline_us) <= 0)
                 return cut_body(connection, false);
             break;
         case STEP_BODY:
@@ -350,7 +351,7 @@ static bool holds_abort(struct request *request)
 bool fastcgi_is_aborted(struct request *request)
 {
     if (!request->aborted) {
-        connection_read_ahead(request->connection);
+        wire_read_ahead(request->connection);
         request->aborted = holds_abort(request);
     }
     return request->aborted;

@@ -4,15 +4,10 @@
 #include "serve/inbox.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-union control {
-    struct cmsghdr align;
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
+#include "base/packet.h"
 
 int inbox_init(struct inbox *inbox)
 {
@@ -33,34 +28,16 @@ void inbox_fini(struct inbox *inbox)
 
 int inbox_send(const struct inbox *inbox, int fd)
 {
-    char byte = 'c';
-    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-    union control control = {.bytes = {0}};
-    struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(header), &fd, sizeof fd);
-    return sendmsg(inbox->send_fd, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+    return packet_send(inbox->send_fd, "c", 1, fd);
 }
 
 int inbox_receive(const struct inbox *inbox)
 {
     char byte;
-    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-    union control control = {.bytes = {0}};
-    struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    int fd = -1;
-    while (recvmsg(inbox->receive_fd, &message, MSG_CMSG_CLOEXEC) < 0)
-        if (errno != EINTR)
-            return -1;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    else
+    int fd;
+    if (packet_receive(inbox->receive_fd, &byte, 1, &fd) < 0)
+        return -1;
+    if (fd < 0)
         errno = EMFILE; /* the kernel had no descriptor to give: the connection is lost */
     return fd;
 }

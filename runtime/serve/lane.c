@@ -15,11 +15,11 @@
 #include "serve/connection.h"
 #include "serve/listen.h"
 #include "serve/request.h"
-#include "serve/tally.h"
 #include "serve/worker.h"
 
 #define SPARE_REQUESTS 32
 #define LINGER_US      CLOCK_SECOND
+#define MOVE_AGAIN_US  (2 * CLOCK_MS)
 
 /* Which call this thread is in, so that it can give its lane away by itself. */
 static __thread struct lane *current_lane;
@@ -50,9 +50,10 @@ int lane_init(struct lane *lane, struct worker *worker, int number)
     for (int i = 0; i < LANE_TIMER_KINDS; i++)
         list_init(&lane->timers[i]);
     lane->now_us = clock_now_us();
-    lane->tallies = calloc(worker->routes.count + 1, sizeof *lane->tallies);
+    lane->counts = scoreboard_counts(worker->start.board, worker->start.slot, number, 0);
+    lane->board = scoreboard_lane(worker->start.board, worker->start.slot, number);
     lane->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (lane->tallies == NULL || lane->epoll_fd < 0 || mailbox_init(&lane->mailbox) < 0)
+    if (lane->epoll_fd < 0 || mailbox_init(&lane->mailbox) < 0)
         return -1;
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = &lane->mailbox};
     if (epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, lane->mailbox.fd, &event) < 0)
@@ -68,7 +69,6 @@ void lane_fini(struct lane *lane)
         lane->spare = request->next_spare;
         request_free(request);
     }
-    free(lane->tallies);
     close(lane->epoll_fd);
     mailbox_fini(&lane->mailbox);
 }
@@ -78,15 +78,21 @@ void lane_wake(struct lane *lane)
     mailbox_wake(&lane->mailbox);
 }
 
-bool lane_is_draining(const struct lane *lane)
+int lane_draining(const struct lane *lane)
 {
     return atomic_load_explicit(&lane->worker->draining, memory_order_relaxed);
+}
+
+struct scoreboard_counts *lane_counts(struct lane *lane, const struct mr_route *route)
+{
+    return &lane->counts[route != NULL ? (size_t)route->number : lane->worker->routes.count];
 }
 
 /* -- calling a handler ----------------------------------------------------------------------------------------------
  */
 
-bool lane_reserve(struct lane *lane)
+/* Sets a waiting thread aside, without which no handler may be called. Returns false when there is none. */
+static bool reserve(struct lane *lane)
 {
     if (lane->reserved || lane->worker->settings->debug)
         return true;
@@ -99,6 +105,22 @@ bool lane_reserve(struct lane *lane)
         lane->reserved = pool_reserve(&lane->worker->pool);
     }
     return lane->reserved;
+}
+
+bool lane_may_call(struct lane *lane, struct mr_route *route)
+{
+    if (!reserve(lane))
+        return false;
+    if (route_enter(route))
+        return true;
+    atomic_store(&lane->starving, true); /* pairs with lane_has_called, like the one in reserve */
+    return route_enter(route);
+}
+
+void lane_has_called(struct lane *lane, struct mr_route *route)
+{
+    if (route_leave(route))
+        pool_wake_starving(&lane->worker->pool);
 }
 
 uint64_t lane_enter(struct lane *lane)
@@ -127,7 +149,9 @@ void lane_take(struct lane *lane, uint64_t call)
     RACE_POINT(lane_taken);
     CHECK(lane->reserved);
     lane->reserved = false;
-    pool_hand(&lane->worker->pool, lane);
+    struct worker *worker = lane->worker;
+    pool_hand(&worker->pool, lane);
+    limits_notice(&worker->limits);
 }
 
 void lane_give_away(void)
@@ -165,9 +189,20 @@ static int64_t timer_span_us(const struct settings *settings, enum lane_timer ki
     return 0;
 }
 
+/* Others see how many there are of two kinds. */
+static void count_timed(struct lane *lane, const struct connection *connection, enum lane_timer kind)
+{
+    int queue = (kind == LANE_TIMER_QUEUE) - (connection->timer_kind == LANE_TIMER_QUEUE);
+    int idle = (kind == LANE_TIMER_IDLE) - (connection->timer_kind == LANE_TIMER_IDLE);
+    if (queue != 0)
+        atomic_store_explicit(&lane->board->queued, lane->queue_length += queue, memory_order_relaxed);
+    if (idle != 0)
+        atomic_store_explicit(&lane->board->idle, lane->idle_length += idle, memory_order_relaxed);
+}
+
 void lane_set_timer(struct lane *lane, struct connection *connection, enum lane_timer kind)
 {
-    lane->queue_length += (kind == LANE_TIMER_QUEUE) - (connection->timer_kind == LANE_TIMER_QUEUE);
+    count_timed(lane, connection, kind);
     connection->timer_kind = (uint8_t)kind;
     list_remove(&connection->timer);
     if (kind == LANE_TIMER_NONE)
@@ -234,12 +269,18 @@ static void collect_mail(struct lane *lane)
     }
 }
 
+/* A request whose route is at its own limit does not hold up those behind it. */
 static bool serve_queue(struct lane *lane)
 {
-    struct connection *connection;
-    while ((connection = first_timed(&lane->timers[LANE_TIMER_QUEUE])) != NULL && lane_reserve(lane))
-        if (!connection_serve(connection))
+    struct list *queue = &lane->timers[LANE_TIMER_QUEUE], *next;
+    for (struct list *link = queue->next; link != queue; link = next) {
+        struct connection *connection = LIST_ELEMENT(link, struct connection, timer);
+        next = link->next; /* serving changes the place of its own connection alone */
+        if (lane_may_call(lane, connection->request->route) && !connection_serve(connection))
             return false;
+        if (!lane->reserved && !lane->worker->settings->debug)
+            return true; /* no thread is free */
+    }
     return true;
 }
 
@@ -279,14 +320,34 @@ static void expire_timers(struct lane *lane)
     }
 }
 
-/* A draining lane stops accepting, closes what is idle, and ends when no lane has a connection left. */
-static void drain(struct lane *lane)
+/* Connections at rest go to a worker that stays; those for which it has no room yet, a little later. */
+static void move_idle(struct lane *lane)
 {
     struct connection *connection;
-    listen_end(lane);
+    lane->move_again_us = 0;
+    while ((connection = first_timed(&lane->timers[LANE_TIMER_IDLE])) != NULL && lane->move_again_us == 0)
+        if (connection_move(connection) < 0)
+            lane->move_again_us = lane->now_us + MOVE_AGAIN_US;
+}
+
+static void close_idle(struct lane *lane)
+{
+    struct connection *connection;
+    lane->move_again_us = 0;
     while ((connection = first_timed(&lane->timers[LANE_TIMER_IDLE])) != NULL)
         connection_close_idle(connection);
+}
+
+/* A draining lane stops accepting, parts with what is idle, and ends when no lane has a connection left. */
+static void drain(struct lane *lane, int how)
+{
+    listen_end(lane, how == WORKER_ENDS);
+    if (how == WORKER_MOVES)
+        move_idle(lane);
+    else
+        close_idle(lane);
     if (worker_is_empty(lane->worker)) {
+        access_flush(&lane->worker->access, &lane->access);
         lane->ended = true;
         worker_lane_ended(lane->worker);
     }
@@ -296,6 +357,8 @@ static void drain(struct lane *lane)
 static int sleep_ms(const struct lane *lane)
 {
     int64_t first_us = lane->listen_again_us > 0 ? lane->listen_again_us : INT64_MAX;
+    if (lane->move_again_us > 0 && lane->move_again_us < first_us)
+        first_us = lane->move_again_us;
     if (!list_is_empty(&lane->ready))
         return 0;
     for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && !lane->worker->settings->debug; kind++) {
@@ -317,6 +380,8 @@ static void wait_for_events(struct lane *lane)
         pool_release(&lane->worker->pool);
     }
     if (timeout_ms != 0) {
+        if (lane->access.length > 0)
+            access_flush(&lane->worker->access, &lane->access);
         RACE_POINT(lane_resting);
         atomic_store_explicit(&lane->awake, false, memory_order_release);
         RACE_POINT(lane_asleep);
@@ -340,8 +405,9 @@ void lane_run(struct lane *lane)
             return;
         free_buried(lane);
         expire_timers(lane);
-        if (lane_is_draining(lane))
-            drain(lane);
+        int draining = lane_draining(lane);
+        if (draining != WORKER_SERVES)
+            drain(lane, draining);
         if (lane->ended)
             return;
         wait_for_events(lane);

@@ -19,11 +19,12 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "serve/access.h"
 
 struct connection;
 struct request;
 struct worker;
-struct tally;
+struct mr_route;
 
 #define LANE_EVENTS 64
 #define LANE_CONNECTION_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDHUP | EPOLLET))
@@ -57,17 +58,21 @@ struct lane {
     bool ended;
     int64_t now_us;
     int64_t listen_again_us; /* accepting pauses until then, 0: it does not */
+    int64_t move_again_us;   /* connections wait until then to be given to another worker, 0: none does */
     uint64_t requests;
     struct epoll_event events[LANE_EVENTS];
     int event_count, event_next;
     struct list ready;     /* connections that go on without an event, in the next turn */
     struct list attending; /* those of this turn */
     struct list timers[LANE_TIMER_KINDS];
-    int queue_length;
+    int queue_length, idle_length; /* of two of them */
     struct list buried; /* closed connections that an event of this turn may still name */
     struct request *spare;
     int spare_count;
-    struct tally *tallies; /* one a route */
+    uint64_t answers;
+    struct scoreboard_counts *counts; /* one a route, and one for requests without */
+    struct scoreboard_lane *board;
+    struct access_buffer access;
 };
 
 /* Returns 0, −1 with errno. */
@@ -82,8 +87,12 @@ void lane_wake(struct lane *lane);
 
 /* -- calling a handler ---------------------------------------------------------------------------------------------- */
 
-/* Sets a waiting thread aside, without which no handler may be called. Returns false when there is none. */
-bool lane_reserve(struct lane *lane) __attribute__((warn_unused_result));
+/* May a handler of this route be called? It may while the route's own limit allows, and with a waiting thread set aside.
+ * Where the answer is no, the lane is woken when it may have changed. */
+bool lane_may_call(struct lane *lane, struct mr_route *route) __attribute__((warn_unused_result));
+
+/* The handler has returned. Its thread, which may have lost the lane. */
+void lane_has_called(struct lane *lane, struct mr_route *route);
 
 /* Around a handler's call. lane_leave returns false when the lane has been taken. */
 uint64_t lane_enter(struct lane *lane);
@@ -103,6 +112,7 @@ void lane_bury(struct lane *lane, struct connection *connection);
 struct request *lane_take_request(struct lane *lane) __attribute__((warn_unused_result));
 void lane_spare_request(struct lane *lane, struct request *request);
 uint64_t lane_next_number(struct lane *lane);
-bool lane_is_draining(const struct lane *lane);
+int lane_draining(const struct lane *lane); /* enum worker_draining */
+struct scoreboard_counts *lane_counts(struct lane *lane, const struct mr_route *route); /* NULL: requests without */
 
 #endif

@@ -25,7 +25,7 @@
 
 static const struct inbox *own_inbox(const struct lane *lane)
 {
-    return &lane->worker->inboxes[lane->worker->number - 1];
+    return &lane->worker->start.inboxes[lane->worker->start.slot];
 }
 
 static int add(struct lane *lane, int fd, const void *source)
@@ -37,10 +37,11 @@ static int add(struct lane *lane, int fd, const void *source)
 int listen_begin(struct lane *lane)
 {
     struct worker *worker = lane->worker;
-    for (int i = 0; i < worker->listener_count; i++)
-        if (add(lane, worker->listeners[i].fd, &worker->listeners[i]) < 0)
+    for (int i = 0; i < worker->start.listener_count; i++)
+        if (add(lane, worker->start.listeners[i].fd, &worker->start.listeners[i]) < 0)
             return -1;
-    if (add(lane, own_inbox(lane)->receive_fd, own_inbox(lane)) < 0)
+    if (add(lane, own_inbox(lane)->receive_fd, own_inbox(lane)) < 0 ||
+        add(lane, worker->start.handover->receive_fd, worker->start.handover) < 0)
         return -1;
     lane->listening = true;
     atomic_fetch_add(&worker->listening_lanes, 1);
@@ -49,9 +50,10 @@ int listen_begin(struct lane *lane)
 
 static void stop_listening(struct lane *lane)
 {
-    for (int i = 0; i < lane->worker->listener_count; i++)
-        epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, lane->worker->listeners[i].fd, NULL);
+    for (int i = 0; i < lane->worker->start.listener_count; i++)
+        epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, lane->worker->start.listeners[i].fd, NULL);
     epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, own_inbox(lane)->receive_fd, NULL);
+    epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, lane->worker->start.handover->receive_fd, NULL);
     if (lane->listening) {
         lane->listening = false;
         worker_lane_stopped_listening(lane->worker);
@@ -70,6 +72,8 @@ static void pause_accepting(struct lane *lane, int error)
 void listen_resume(struct lane *lane)
 {
     lane->listen_again_us = 0;
+    if (lane_draining(lane) != WORKER_SERVES)
+        return; /* listen_end comes next, and needs no epoll set */
     if (listen_begin(lane) < 0)
         pause_accepting(lane, errno);
 }
@@ -79,7 +83,7 @@ void listen_resume(struct lane *lane)
 static struct lane *choose_lane(struct lane *lane)
 {
     struct worker *worker = lane->worker;
-    if (worker->settings->lanes == 1 || lane_is_draining(lane))
+    if (worker->settings->lanes == 1 || lane_draining(lane) != WORKER_SERVES)
         return lane;
     unsigned turn = atomic_fetch_add_explicit(&worker->next_lane, 1, memory_order_relaxed);
     return &worker->lanes[turn % (unsigned)worker->settings->lanes];
@@ -104,13 +108,14 @@ static void take_in(struct lane *lane, int fd)
 static bool hand_over(struct lane *lane, int fd)
 {
     struct worker *worker = lane->worker;
-    int self = worker->number - 1, chosen = scoreboard_choose(worker->scoreboard, self);
-    if (chosen == self || lane_is_draining(lane))
+    const struct scoreboard *board = worker->start.board;
+    int self = worker->start.slot, chosen = scoreboard_choose(board, self);
+    if (chosen == self || lane_draining(lane) != WORKER_SERVES)
         return false;
-    scoreboard_sent(worker->scoreboard, chosen);
+    scoreboard_sent(board, chosen);
     RACE_POINT(inbox_sending);
-    if (inbox_send(&worker->inboxes[chosen], fd) < 0) {
-        scoreboard_received(worker->scoreboard, chosen);
+    if (inbox_send(&worker->start.inboxes[chosen], fd) < 0) {
+        scoreboard_received(board, chosen);
         return false;
     }
     close(fd);
@@ -163,12 +168,13 @@ static bool accept_some(struct lane *lane, const struct listener *listener)
 /* Whoever has connected already is served; those that come in an endless row are not waited for. */
 static void accept_backlog(struct lane *lane)
 {
-    for (int i = 0; i < lane->worker->listener_count; i++)
-        for (int turn = 0; turn < BACKLOG_TURNS && accept_some(lane, &lane->worker->listeners[i]); turn++)
+    for (int i = 0; i < lane->worker->start.listener_count; i++)
+        for (int turn = 0; turn < BACKLOG_TURNS && accept_some(lane, &lane->worker->start.listeners[i]); turn++)
             ;
 }
 
-static void receive_some(struct lane *lane)
+/* From a worker of the same generation, which has chosen this one. */
+static void receive_own(struct lane *lane)
 {
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         int fd = inbox_receive(own_inbox(lane));
@@ -177,7 +183,7 @@ static void receive_some(struct lane *lane)
             return;
         if (fd >= 0)
             take_in(lane, fd);
-        scoreboard_received(lane->worker->scoreboard, lane->worker->number - 1);
+        scoreboard_received(lane->worker->start.board, lane->worker->start.slot);
         if (fd < 0) { /* lost: no descriptor could be made for it */
             on_failure(lane, error);
             return;
@@ -185,26 +191,46 @@ static void receive_some(struct lane *lane)
     }
 }
 
+/* From a worker that drains. Whoever comes first takes it, and may find that another should have it. */
+static void receive_handed_over(struct lane *lane)
+{
+    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+        int fd = inbox_receive(lane->worker->start.handover);
+        if (fd < 0) {
+            on_failure(lane, errno);
+            return;
+        }
+        RACE_POINT(handover_received);
+        if (!hand_over(lane, fd))
+            take_in(lane, fd);
+    }
+}
+
 bool listen_is_source(const struct lane *lane, const void *pointer)
 {
-    const struct listener *first = lane->worker->listeners;
-    return pointer == own_inbox(lane) || ((const struct listener *)pointer >= first &&
-                                          (const struct listener *)pointer < first + lane->worker->listener_count);
+    const struct worker_start *start = &lane->worker->start;
+    const struct listener *listener = pointer;
+    return pointer == own_inbox(lane) || pointer == start->handover ||
+           (listener >= start->listeners && listener < start->listeners + start->listener_count);
 }
 
 void listen_take(struct lane *lane, void *source)
 {
     if (source == own_inbox(lane))
-        receive_some(lane);
+        receive_own(lane);
+    else if (source == lane->worker->start.handover)
+        receive_handed_over(lane);
     else
         accept_some(lane, source);
 }
 
 /* What was handed over before the others knew that this worker leaves is still served. */
-void listen_end(struct lane *lane)
+void listen_end(struct lane *lane, bool all)
 {
-    receive_some(lane);
-    if (lane->listening)
+    receive_own(lane);
+    if (all)
+        receive_handed_over(lane);
+    if (lane->listening && all)
         accept_backlog(lane);
     if (lane->listening) /* accepting may have paused meanwhile */
         stop_listening(lane);

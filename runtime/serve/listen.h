@@ -10,7 +10,9 @@ struct lane;
 
 /* Registers the worker's listeners and its inbox with the lane. Returns 0, −1 with errno. */
 int listen_begin(struct lane *lane) __attribute__((warn_unused_result));
-void listen_end(struct lane *lane);
+
+/* Stops accepting. With `all` those who have connected by now are taken in first, else they are others'. */
+void listen_end(struct lane *lane, bool all);
 
 /* Accepting was paused for want of descriptors; its time has come. */
 void listen_resume(struct lane *lane);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "serve/cgi_header.h"
 #include "serve/connection.h"
+#include "serve/limits.h"
 #include "serve/request.h"
 
 static int put(FCGX_Stream *out, const char *text, size_t length)
@@ -92,6 +93,11 @@ int mr_client_gone(FCGX_Request *req)
 {
     struct request *request = request_of(req);
     return fastcgi_is_aborted(request) || request->connection->hung_up;
+}
+
+int mr_deadline_ms(const FCGX_Request *req)
+{
+    return limits_deadline_ms(request_of(req));
 }
 
 const char *mr_route_option(const struct mr_route *route, const char *name)

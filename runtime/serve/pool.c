@@ -11,6 +11,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/race.h"
+#include "serve/activity.h"
+#include "serve/crash.h"
 #include "serve/lane.h"
 #include "serve/worker.h"
 
@@ -49,15 +51,16 @@ static struct lane *sleep_until_woken(struct pool_thread *thread)
 static void report_exit_of_thread(void *unused)
 {
     (void)unused;
-    log_error("pool", "a handler called pthread_exit(): the worker ends, with every request it was serving");
-    _exit(WORKER_EXIT_BY_HANDLER);
+    worker_end_by_handler("pthread_exit");
 }
 
 static void *thread_main(void *argument)
 {
     struct pool_thread *thread = argument;
     struct lane *lane;
-    log_set_thread(thread->number);
+    struct worker *worker = thread->pool->worker;
+    activity_init(thread->number, scoreboard_thread(worker->start.board, worker->start.slot, thread->number - 1));
+    crash_prepare_thread();
     pthread_cleanup_push(report_exit_of_thread, NULL);
     while ((lane = sleep_until_woken(thread)) != NULL) {
         RACE_POINT(pool_woken);
@@ -71,9 +74,9 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-int pool_start(struct pool *pool, int threads, struct lane *lanes, int lane_count)
+int pool_start(struct pool *pool, int threads, struct worker *worker)
 {
-    *pool = (struct pool){.count = threads, .lanes = lanes, .lane_count = lane_count};
+    *pool = (struct pool){.count = threads, .worker = worker};
     pthread_mutex_init(&pool->lock, NULL);
     pool->threads = calloc((size_t)threads, sizeof *pool->threads);
     if (pool->threads == NULL)
@@ -124,10 +127,16 @@ bool pool_reserve(struct pool *pool)
 
 void pool_release(struct pool *pool)
 {
-    atomic_fetch_add(&pool->unreserved, 1); /* before the look at `starving`: pairs with lane_reserve */
-    for (int i = 0; i < pool->lane_count; i++)
-        if (atomic_load(&pool->lanes[i].starving) && atomic_exchange(&pool->lanes[i].starving, false))
-            lane_wake(&pool->lanes[i]);
+    atomic_fetch_add(&pool->unreserved, 1); /* before the look at `starving`: pairs with lane_may_call */
+    pool_wake_starving(pool);
+}
+
+void pool_wake_starving(struct pool *pool)
+{
+    struct worker *worker = pool->worker;
+    for (int i = 0; i < worker->settings->lanes; i++)
+        if (atomic_load(&worker->lanes[i].starving) && atomic_exchange(&worker->lanes[i].starving, false))
+            lane_wake(&worker->lanes[i]);
 }
 
 void pool_hand(struct pool *pool, struct lane *lane)

@@ -11,6 +11,7 @@
 
 struct lane;
 struct pool;
+struct worker;
 
 struct pool_thread {
     struct pool *pool;
@@ -24,15 +25,14 @@ struct pool_thread {
 struct pool {
     struct pool_thread *threads;
     int count;
-    struct lane *lanes; /* those to wake when a thread is set free */
-    int lane_count;
+    struct worker *worker;
     _Atomic int unreserved; /* waiting threads that no lane has set aside; never more than wait */
     pthread_mutex_t lock;   /* guards the waiting list; nothing is locked inside */
     struct pool_thread *waiting;
 };
 
-/* Starts the threads; they wait. `lanes` are the worker's, all of them. Returns 0, −1 with errno. */
-int pool_start(struct pool *pool, int threads, struct lane *lanes, int lane_count) __attribute__((warn_unused_result));
+/* Starts the threads; they wait. The worker's lanes are there by then. Returns 0, −1 with errno. */
+int pool_start(struct pool *pool, int threads, struct worker *worker) __attribute__((warn_unused_result));
 
 /* Ends the waiting threads and waits for all others to come back. Blocks as long as a handler runs. */
 void pool_stop(struct pool *pool);
@@ -42,6 +42,9 @@ bool pool_reserve(struct pool *pool) __attribute__((warn_unused_result));
 
 /* Gives a reservation back; lanes that starve are woken. */
 void pool_release(struct pool *pool);
+
+/* Wakes the lanes that wait until a handler has returned. Any thread. */
+void pool_wake_starving(struct pool *pool);
 
 /* Spends a reservation: a waiting thread runs the lane from now on. */
 void pool_hand(struct pool *pool, struct lane *lane);

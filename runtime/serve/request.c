@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
-#include "base/log.h"
+#include "serve/activity.h"
 #include "serve/record.h"
 #include "serve/stream.h"
 
@@ -42,12 +42,13 @@ void request_reset(struct request *request)
     request->body_given = false;
     request->content_length = -1;
     request->body_bytes = 0;
-    request->method = "";
+    request->method = request->uri = "";
+    request->ready_us = request->started_us = request->handler_us = 0;
     request->error_status = 0;
     request->refusal = NULL;
     request->header_bytes = 0;
     request->started = request->cut = request->aborted = false;
-    request->bodiless = request->error_used = false;
+    request->bodiless = request->error_used = request->refused = false;
     request->status = 200;
     request->declared_bytes = -1;
     request->sent_bytes = 0;
@@ -137,6 +138,8 @@ static void note(struct request *request, struct environment *environment, struc
         environment->path_value = value;
     } else if (span_is(name, "REQUEST_METHOD")) {
         request->method = environment->entries[place] + name.length + 1;
+    } else if (span_is(name, "REQUEST_URI")) {
+        request->uri = environment->entries[place] + name.length + 1;
     } else if (span_is(name, "CONTENT_LENGTH")) {
         environment->content_length = value;
     }
@@ -255,7 +258,12 @@ void request_handle(struct request *request)
     fcgx->in = &request->in;
     fcgx->out = &request->out;
     fcgx->err = &request->err;
-    log_set_request(request->number);
+    activity_begin(request);
     fcgx->appStatus = request->route->app->handle(fcgx);
-    log_set_request(0);
+    activity_end(request);
+}
+
+const char *request_variable(const struct request *request, const char *name)
+{
+    return request->fcgx.envp == NULL ? NULL : FCGX_GetParam(name, request->fcgx.envp);
 }

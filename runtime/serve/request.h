@@ -45,6 +45,9 @@ struct request {
     struct request *next_spare;
     struct mr_route *route;
     uint64_t number;
+    int64_t ready_us;   /* when it could be handled: waiting for a thread begins */
+    int64_t started_us; /* the handler's call, 0: none */
+    int64_t handler_us; /* its time */
     struct arena arena;
 
     /* Input: bytes read and not yet parsed are input[input_start, input_end). */
@@ -59,7 +62,7 @@ struct request {
     int64_t body_bytes;     /* arrived so far */
 
     /* The answer. */
-    const char *method;
+    const char *method, *uri; /* REQUEST_URI; "" when the front end sends none */
     int error_status;  /* what to answer instead of calling a handler; 0 none */
     const char *refusal; /* why the output cannot be sent, static text: 500 while nothing has left */
     size_t header_bytes; /* of the header block at the front of the output, 0 until it was found right */
@@ -67,6 +70,7 @@ struct request {
     bool started;      /* bytes of the answer have left */
     bool aborted;      /* the front end has given the request up: nothing but its end is sent any more */
     bool cut;          /* the answer cannot be completed: the connection ends instead */
+    bool refused;      /* 503, for want of a thread */
     bool bodiless;     /* HEAD, 204, 304: the handler's body is counted and not sent */
     bool error_used;   /* something was written to the err stream */
     int status;
@@ -113,5 +117,8 @@ bool request_body_is_over(const struct request *request, int64_t body_bytes);
 
 /* Prepares the streams, calls the route's handler, keeps its result as the application status. */
 void request_handle(struct request *request);
+
+/* A variable of the request, NULL when it has none. */
+const char *request_variable(const struct request *request, const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "serve/fastcgi.h"
 #include "serve/request.h"
 #include "serve/stream.h"
+#include "serve/wire.h"
 
 const char *respond_reason(int status)
 {
@@ -27,6 +28,8 @@ const char *respond_reason(int status)
         return "Content Too Large";
     case 500:
         return "Internal Server Error";
+    case 502:
+        return "Bad Gateway";
     case 503:
         return "Service Unavailable";
     default:
@@ -110,7 +113,7 @@ int respond_flush(struct request *request)
     int result = 0;
     if (length > 0) {
         struct iovec record = fastcgi_frame(request, RECORD_STDOUT, content_start(request), length);
-        result = connection_send(request->connection, &record, 1, true);
+        result = wire_send(request->connection, &record, 1, true);
     }
     stream_empty_output(request);
     return result;
@@ -130,7 +133,7 @@ int respond_flush_errors(struct request *request)
         return 0;
     request->error_used = true;
     struct iovec record = fastcgi_frame(request, RECORD_STDERR, request->error_buffer + RECORD_HEADER_BYTES, length);
-    return connection_send(request->connection, &record, 1, true);
+    return wire_send(request->connection, &record, 1, true);
 }
 
 void respond_error(struct request *request, int status)
@@ -192,6 +195,7 @@ static uint8_t *settle(struct request *request)
         body = content_length(request) - request->header_bytes;
     }
     uint8_t *start = content_start(request);
+    request->sent_bytes = request->bodiless ? 0 : (int64_t)body;
     if (request->declared_bytes < 0 && !status_has_no_body(request->status) && (body > 0 || !request->bodiless))
         start = insert_content_length(request, body);
     if (request->bodiless)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int longest_first(const void *a, const void *b)
 {
@@ -23,11 +24,10 @@ int route_table_init(struct route_table *table, const struct settings *settings)
         return -1;
     for (size_t i = 0; i < table->count; i++) {
         table->routes[i].settings = &settings->routes[i];
+        table->routes[i].number = (int)i;
         table->routes[i].path_length = strlen(settings->routes[i].path);
     }
     qsort(table->routes, table->count, sizeof *table->routes, longest_first);
-    for (size_t i = 0; i < table->count; i++)
-        table->routes[i].number = (int)i;
     return 0;
 }
 
@@ -50,13 +50,26 @@ static const char *find_fault(const struct mr_app *app)
     return NULL;
 }
 
+/* The loader's words without the name of the private copy in front. */
+static const char *without_path(const char *text, const char *path)
+{
+    size_t length = strlen(path);
+    if (strncmp(text, path, length) != 0)
+        return text;
+    text += length;
+    return text + strspn(text, ": ");
+}
+
 int route_open(struct mr_route *route, char why[ROUTE_WHY_BYTES])
 {
     const char *where = route->settings->where, *file = route->settings->file;
-    route->object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    char copy[64];
+    /* By the process's number, so that a debugger finds it as well. */
+    snprintf(copy, sizeof copy, "/proc/%d/fd/%d", (int)getpid(), route->settings->object_fd);
+    route->object = dlopen(route->settings->object_fd >= 0 ? copy : file, RTLD_NOW | RTLD_LOCAL);
     if (route->object == NULL) {
-        snprintf(why, ROUTE_WHY_BYTES, "%.100s: route %.100s: cannot open the application: %.250s", where,
-                 route->settings->path, dlerror());
+        snprintf(why, ROUTE_WHY_BYTES, "%.100s: route %.100s: cannot open the application %.120s: %.120s", where,
+                 route->settings->path, file, without_path(dlerror(), copy));
         return -1;
     }
     route->app = dlsym(route->object, "mr_app");
@@ -107,6 +120,31 @@ struct mr_route *route_find(const struct route_table *table, struct span path)
         if (is_prefix(&table->routes[i], path))
             return &table->routes[i];
     return NULL;
+}
+
+bool route_enter(struct mr_route *route)
+{
+    int most = route->settings->max_busy;
+    if (most == 0 || atomic_fetch_add(&route->busy, 1) < most)
+        return true;
+    atomic_fetch_sub(&route->busy, 1);
+    return false;
+}
+
+bool route_leave(struct mr_route *route)
+{
+    if (route->settings->max_busy == 0)
+        return false;
+    atomic_fetch_sub(&route->busy, 1);
+    return true;
+}
+
+struct mr_route *route_by_number(const struct route_table *table, int number)
+{
+    struct mr_route *route = table->routes;
+    while (route->number != number)
+        route++;
+    return route;
 }
 
 const char *route_option(const struct mr_route *route, const char *name)

@@ -4,6 +4,7 @@
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,8 @@
 struct mr_route {
     const struct settings_route *settings;
     size_t path_length;
-    int number; /* its place in the table */
+    int number; /* its place in the configuration */
+    _Atomic int busy; /* handlers that run, when the route has a limit of its own */
     void *object;
     const struct mr_app *app;
     void *state;
@@ -42,6 +44,14 @@ void route_stop(struct mr_route *route);
 
 /* The longest route that is a prefix of `path` and ends where a segment ends; NULL when there is none. */
 struct mr_route *route_find(const struct route_table *table, struct span path);
+
+/* The route at this place of the configuration. */
+struct mr_route *route_by_number(const struct route_table *table, int number);
+
+/* Around a handler's call. route_enter returns false when the route has as many handlers running as it may; route_leave
+ * returns true when one more may run now. Any thread. */
+bool route_enter(struct mr_route *route) __attribute__((warn_unused_result));
+bool route_leave(struct mr_route *route);
 
 const char *route_option(const struct mr_route *route, const char *name);
 

@@ -12,27 +12,41 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/packet.h"
 #include "base/race.h"
-#include "serve/tally.h"
+#include "serve/activity.h"
+#include "serve/crash.h"
+#include "serve/request.h"
 
 #define MALLOC_ARENAS      4
 #define MALLOC_LARGE_BYTES (128 * 1024)
 
 static pid_t serving_process; /* this process while handlers may run, else 0 */
 
+_Noreturn void worker_end_by_handler(const char *function)
+{
+    const struct request *request = activity_request();
+    const char *path = request == NULL ? "(none)" : request->route->settings->path;
+    crash_blame_request();
+    log_error("worker", "a handler called %s(): the worker ends, with every request it was serving (%s %s of route %s)",
+              function, request == NULL ? "-" : request->method, request == NULL ? "-" : request->uri, path);
+    _exit(WORKER_EXIT_BY_HANDLER);
+}
+
 /* Registered last, so called first when a handler calls exit(): nothing of the runtime is taken apart under the threads
  * that still run. A child that a handler forked may exit as it likes. */
 static void report_exit_by_handler(void)
 {
-    if (getpid() != serving_process)
-        return;
-    log_error("worker", "a handler called exit(): the worker ends, with every request it was serving");
-    _exit(WORKER_EXIT_BY_HANDLER);
+    if (getpid() == serving_process)
+        worker_end_by_handler("exit");
 }
 
 static _Noreturn void cannot_start(const char *what)
@@ -44,7 +58,7 @@ static _Noreturn void cannot_start(const char *what)
 /* -- for lanes --------------------------------------------------------------------------------------------------------
  */
 
-static void wake_lanes(struct worker *worker)
+void worker_wake_lanes(struct worker *worker)
 {
     for (int i = 0; i < worker->settings->lanes; i++)
         lane_wake(&worker->lanes[i]);
@@ -52,19 +66,32 @@ static void wake_lanes(struct worker *worker)
 
 bool worker_is_empty(struct worker *worker)
 {
-    return atomic_load(&worker->listening_lanes) == 0 && atomic_load(&worker->slot->connections) == 0;
+    return atomic_load(&worker->listening_lanes) == 0 &&
+           atomic_load(&worker->slot->connections) <= atomic_load(&worker->limits.overdue_count);
 }
 
 void worker_connection_closed(struct worker *worker)
 {
-    if (atomic_fetch_sub(&worker->slot->connections, 1) == 1 && atomic_load(&worker->draining))
-        wake_lanes(worker);
+    int left = atomic_fetch_sub(&worker->slot->connections, 1) - 1;
+    if (atomic_load(&worker->draining) != WORKER_SERVES && left <= atomic_load(&worker->limits.overdue_count))
+        worker_wake_lanes(worker);
+}
+
+/* When the server stops, nobody takes over what connects from now on: closed here and by the master, the listener turns it
+ * away. */
+static void close_listeners(struct worker *worker)
+{
+    for (int i = 0; i < worker->start.listener_count; i++)
+        close(worker->start.listeners[i].fd);
 }
 
 void worker_lane_stopped_listening(struct worker *worker)
 {
-    if (atomic_fetch_sub(&worker->listening_lanes, 1) == 1)
-        wake_lanes(worker);
+    if (atomic_fetch_sub(&worker->listening_lanes, 1) != 1)
+        return;
+    if (atomic_load(&worker->draining) == WORKER_ENDS && !worker->settings->debug)
+        close_listeners(worker);
+    worker_wake_lanes(worker);
 }
 
 void worker_lane_ended(struct worker *worker)
@@ -72,6 +99,25 @@ void worker_lane_ended(struct worker *worker)
     uint64_t one = 1;
     if (atomic_fetch_sub(&worker->running_lanes, 1) == 1)
         CHECK(write(worker->ended_fd, &one, sizeof one) == sizeof one);
+}
+
+void worker_log_refusal(struct worker *worker, const char *path, const char *why)
+{
+    int64_t now_us = clock_now_us(), before_us = atomic_load(&worker->refusals_logged_us);
+    if (now_us - before_us < CLOCK_SECOND ||
+        !atomic_compare_exchange_strong(&worker->refusals_logged_us, &before_us, now_us)) {
+        atomic_fetch_add(&worker->refusals_unlogged, 1);
+        return;
+    }
+    log_warning("lane", "503 for route %s: %s, every thread is busy (%u more since the last such line)", path, why,
+                atomic_exchange(&worker->refusals_unlogged, 0));
+}
+
+void worker_tell_master(const struct worker *worker, enum worker_word_kind kind, int value)
+{
+    struct worker_word word = {.kind = (char)kind, .value = value};
+    if (!worker->settings->debug && send(worker->start.channel, &word, sizeof word, MSG_NOSIGNAL) != sizeof word)
+        log_error("worker", "cannot tell the master: %s", strerror(errno)); /* one that has gone is noticed elsewhere */
 }
 
 /* -- start
@@ -134,6 +180,19 @@ static void set_limits(struct worker *worker)
     worker->max_requests = (unsigned)(settings->threads - settings->lanes) * (unsigned)settings->workers;
 }
 
+/* Changing the user has taken the permission away. */
+static void allow_core(const struct settings *settings)
+{
+    struct rlimit limit;
+    if (!settings->core)
+        return;
+    prctl(PR_SET_DUMPABLE, 1);
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_CORE, &limit);
+    }
+}
+
 static void start_lanes(struct worker *worker)
 {
     const struct settings *settings = worker->settings;
@@ -145,11 +204,11 @@ static void start_lanes(struct worker *worker)
     for (int i = 0; i < settings->lanes; i++)
         if (lane_init(&worker->lanes[i], worker, i) < 0)
             cannot_start("lane");
+    if (limits_init(&worker->limits, worker) < 0)
+        cannot_start("limits");
     if (!settings->debug && watchdog_start(&worker->watchdog, worker->lanes, settings->lanes) < 0)
         cannot_start("watchdog");
-    /* One thread more: with `threads - lanes` handlers blocked there is still one to reserve, and short ones are
-     * answered. */
-    if (pool_start(&worker->pool, settings->threads + 1, worker->lanes, settings->lanes) < 0)
+    if (pool_start(&worker->pool, settings_pool_threads(settings), worker) < 0)
         cannot_start("threads");
     for (int i = 0; i < settings->lanes; i++) {
         CHECK(pool_reserve(&worker->pool));
@@ -160,96 +219,201 @@ static void start_lanes(struct worker *worker)
 /* -- life
  * --------------------------------------------------------------------------------------------------------------- */
 
-static void begin_draining(struct worker *worker)
+static void begin_draining(struct worker *worker, int how)
 {
-    atomic_store(&worker->slot->serving, false); /* nobody hands connections to this worker any more */
-    atomic_store(&worker->draining, true);
-    wake_lanes(worker);
+    if (how <= atomic_load(&worker->draining))
+        return;
+    atomic_store(&worker->slot->state, SCOREBOARD_DRAINING); /* nobody hands connections to this worker any more */
+    atomic_store(&worker->draining, how);
+    worker_wake_lanes(worker);
 }
 
-/* Returns when every lane has ended. A master that has gone ends the worker at once: nobody would replace it. */
-static void wait_for_end(struct worker *worker, int channel)
+/* The log was opened again by the master, which has the right to. Writers never see the descriptor closed. */
+static void take_log(int fd)
 {
-    struct pollfd watched[2] = {{.fd = worker->ended_fd, .events = POLLIN}, {.fd = channel, .events = POLLIN}};
+    if (fd < 0)
+        return;
+    dup2(fd, STDERR_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    close(fd);
+}
+
+static void take_access_log(struct worker *worker, int fd)
+{
+    int current = atomic_load(&worker->access.fd);
+    if (fd < 0)
+        return;
+    if (current >= 0) {
+        dup3(fd, current, O_CLOEXEC);
+        close(fd);
+    } else {
+        atomic_store(&worker->access.fd, fd);
+    }
+}
+
+static void obey(struct worker *worker, const struct worker_word *word, int fd)
+{
+    switch ((enum worker_word_kind)word->kind) {
+    case WORKER_DRAIN:
+        begin_draining(worker, word->value);
+        break;
+    case WORKER_TRACED:
+        limits_traced(&worker->limits);
+        break;
+    case WORKER_LOG:
+        take_log(fd);
+        break;
+    case WORKER_ACCESS:
+        take_access_log(worker, fd);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A master that has gone ends the worker at once: nobody would replace it. */
+static void hear_master(struct worker *worker)
+{
+    struct worker_word word;
+    int fd = -1;
+    ssize_t got = worker->settings->debug ? read(worker->start.channel, &word, 1)
+                                          : packet_receive(worker->start.channel, &word, sizeof word, &fd);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got <= 0) {
+        log_error("worker", "the master has gone: leaving");
+        _exit(WORKER_EXIT_DONE);
+    }
+    if (worker->settings->debug)
+        begin_draining(worker, WORKER_ENDS);
+    else
+        obey(worker, &word, fd);
+}
+
+/* Returns when every lane has ended. */
+static void wait_for_end(struct worker *worker)
+{
+    struct pollfd watched[] = {{.fd = worker->ended_fd, .events = POLLIN},
+                               {.fd = worker->start.channel, .events = POLLIN},
+                               {.fd = worker->limits.wake_fd, .events = POLLIN}};
     for (;;) {
-        if (poll(watched, 2, -1) < 0) {
+        int look_ms = worker->settings->debug ? -1 : limits_look(&worker->limits);
+        if (poll(watched, 3, look_ms) < 0) {
             CHECK(errno == EINTR);
             continue;
         }
         if (watched[0].revents != 0)
             return;
-        char message;
-        ssize_t got = read(channel, &message, 1);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (got <= 0) {
-            log_error("worker", "the master has gone: leaving");
-            _exit(WORKER_EXIT_DONE);
-        }
-        begin_draining(worker);
+        if (watched[1].revents != 0)
+            hear_master(worker);
     }
 }
 
-static void log_tallies(const struct worker *worker)
+static void log_counts(const struct worker *worker)
 {
     for (size_t i = 0; i < worker->routes.count; i++) {
-        struct tally sum = {0};
+        const struct mr_route *route = &worker->routes.routes[i];
+        uint64_t requests = 0, errors = 0;
         for (int j = 0; j < worker->settings->lanes; j++) {
-            sum.requests += worker->lanes[j].tallies[i].requests;
-            sum.errors += worker->lanes[j].tallies[i].errors;
+            requests += atomic_load(&lane_counts(&worker->lanes[j], route)->requests);
+            errors += atomic_load(&lane_counts(&worker->lanes[j], route)->errors);
         }
-        log_info("tally", "worker %d: served %llu requests on %s, %llu errors", worker->number,
-                 (unsigned long long)sum.requests, worker->routes.routes[i].settings->path,
-                 (unsigned long long)sum.errors);
+        if (requests == 0)
+            continue;
+        log_info("worker", "worker %d: served %llu requests on %s, %llu errors", worker->number,
+                 (unsigned long long)requests, route->settings->path, (unsigned long long)errors);
     }
+}
+
+/* Handlers past their hard limit still run, and nothing that they use can be taken apart. */
+static void leave_overdue(const struct worker *worker)
+{
+    int count = atomic_load(&worker->limits.overdue_count);
+    if (count == 0)
+        return;
+    log_counts(worker);
+    log_warning("worker", "worker %d leaves with %d requests unanswered that are past their hard time limit",
+                worker->number, count);
+    _exit(WORKER_EXIT_DONE);
 }
 
 /* First everything that runs ends, then what it used is given back. */
 static void stop_all(struct worker *worker)
 {
+    leave_overdue(worker);
     pool_stop(&worker->pool);
     if (!worker->settings->debug)
         watchdog_stop(&worker->watchdog);
     serving_process = 0;
     for (size_t i = 0; i < worker->routes.count; i++)
         route_stop(&worker->routes.routes[i]);
-    log_tallies(worker);
+    log_counts(worker);
     race_report();
     for (int i = 0; i < worker->settings->lanes; i++)
         lane_fini(&worker->lanes[i]);
+    limits_fini(&worker->limits);
     free(worker->lanes);
     route_table_fini(&worker->routes);
     close(worker->ended_fd);
+}
+
+/* For a child that a handler forks and that executes nothing: what is the worker's alone must not live on there. */
+static struct worker *forking_worker;
+
+static void leave_nothing_to_child(void)
+{
+    const struct worker_start *start = &forking_worker->start;
+    for (int i = 0; i < start->listener_count; i++)
+        close(start->listeners[i].fd);
+    close(start->channel);
+    close(start->handover->receive_fd);
+    close(start->inboxes[start->slot].receive_fd);
+}
+
+static void announce(const struct worker *worker)
+{
+    const struct settings *settings = worker->settings;
+    atomic_store(&worker->slot->state, SCOREBOARD_SERVING);
+    log_info("worker", "worker %d of generation %d is ready: %d lanes, %d threads, %zu routes", worker->number,
+             worker->start.generation, settings->lanes, settings->threads, settings->route_count);
+    worker_tell_master(worker, WORKER_READY, 0);
+}
+
+static void fill_slot(const struct worker *worker)
+{
+    atomic_store(&worker->slot->state, SCOREBOARD_STARTING);
+    atomic_store(&worker->slot->pid, getpid());
+    atomic_store(&worker->slot->number, worker->number);
+    atomic_store(&worker->slot->started_us, clock_now_us());
 }
 
 _Noreturn void worker_main(const struct worker_start *start)
 {
     static struct worker worker;
     const struct settings *settings = start->settings;
+    worker.start = *start;
     worker.settings = settings;
     worker.number = start->number;
-    worker.listeners = start->listeners;
-    worker.listener_count = start->listener_count;
-    worker.scoreboard = start->scoreboard;
-    worker.slot = &start->scoreboard->slots[start->number - 1];
-    worker.inboxes = start->inboxes;
+    worker.slot = scoreboard_slot(start->board, start->slot);
+    atomic_store(&worker.access.fd, start->access_fd);
+    fill_slot(&worker);
     redirect_output();
     settle_malloc();
     if (account_become(&settings->account) < 0)
         cannot_start(settings->account.name);
     set_limits(&worker);
+    allow_core(settings);
+    if (!settings->debug)
+        crash_init(&worker);
     open_routes(&worker);
     start_routes(&worker);
     serving_process = getpid();
     atexit(report_exit_by_handler);
     start_lanes(&worker);
-    atomic_store(&worker.slot->serving, true);
-    log_info("worker", "worker %d is ready: %d lanes, %d threads, %zu routes", worker.number, settings->lanes,
-             settings->threads, settings->route_count);
-    char ready = WORKER_READY;
-    if (!settings->debug && write(start->channel, &ready, 1) != 1)
-        _exit(WORKER_EXIT_DONE); /* the master has gone already */
-    wait_for_end(&worker, start->channel);
+    forking_worker = &worker;
+    pthread_atfork(NULL, NULL, leave_nothing_to_child);
+    announce(&worker);
+    wait_for_end(&worker);
     stop_all(&worker);
     log_info("worker", "worker %d has left", worker.number);
     exit(WORKER_EXIT_DONE);

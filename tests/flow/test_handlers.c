@@ -202,19 +202,57 @@ static void pthread_exit_in_a_handler(void)
 static void crash_after_crash(void)
 {
     struct server *server = server_start(NULL);
-    struct bytes bytes = {0};
 
-    record_whole(&bytes, &(struct record_request){.path = "/crash"});
     for (int i = 0; i < 3; i++) {
         struct process_children before = server_workers_without(server, 0);
         struct link *link = link_new(server->local);
+        struct bytes bytes = {0};
 
+        record_whole(&bytes, &(struct record_request){.path = "/crash", .query = i == 0 ? "" : i == 1 ? "11" : "8"});
         link_send(link, bytes.data, bytes.length);
         CU_ASSERT_FATAL(link_closes(link, 5000));
         SUITE_CHECK(server_lost_one(&before, 5000), "crash %d ended no worker", i);
         answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
         CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+        bytes_fini(&bytes);
     }
+}
+
+/* A front end repeats a request whose connection has closed: the same one is not run again while it may be that, another one
+ * is. */
+static void what_has_crashed_is_not_run_again(void)
+{
+    struct server *server = server_start(NULL);
+    struct process_children before = server_workers_without(server, 0), after;
+    struct record_request crash = {.path = "/crash", .query = "11"}, exit_too = {.path = "/exit", .query = "5"};
+    struct link *link = link_new(server->local);
+    struct bytes bytes = {0};
+
+    record_whole(&bytes, &crash);
+    link_send(link, bytes.data, bytes.length);
+    CU_ASSERT_FATAL(link_closes(link, 5000));
+    CU_ASSERT(server_lost_one(&before, 5000));
+    for (int i = 0; i < 5; i++) {
+        answer_ask_once(&answer, server->local, &crash);
+        CU_ASSERT_EQUAL(answer_status(&answer), 502);
+    }
+    bytes_clear(&bytes);
+    record_whole(&bytes, &exit_too);
+    link = link_new(server->local);
+    link_send(link, bytes.data, bytes.length);
+    CU_ASSERT_FATAL(link_closes(link, 5000));
+    answer_ask_once(&answer, server->local, &exit_too);
+    CU_ASSERT_EQUAL(answer_status(&answer), 502);
+    answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    after = server_workers_without(server, 0);
+    link_is_silent(link_new(server->local), 2500); /* a browser may ask again */
+    link = link_new(server->local);
+    bytes_clear(&bytes);
+    record_whole(&bytes, &crash);
+    link_send(link, bytes.data, bytes.length);
+    CU_ASSERT_FATAL(link_closes(link, 5000));
+    CU_ASSERT(server_lost_one(&after, 5000));
     bytes_fini(&bytes);
 }
 
@@ -371,6 +409,7 @@ static const struct suite_case cases[] = {
     {"exit is like a crash", exit_in_a_handler},
     {"pthread_exit is like a crash", pthread_exit_in_a_handler},
     {"crash after crash", crash_after_crash},
+    {"what has crashed is not run again", what_has_crashed_is_not_run_again},
     {"libfcgi's calls that the runtime owns", libfcgi_calls_of_the_runtime},
     {"libfcgi's calls on streams", libfcgi_calls_on_streams},
     {"conversions of mr_printf", formats},

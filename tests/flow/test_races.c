@@ -113,6 +113,8 @@ static void load(const struct server *server)
         leave_early(server->local, round % 2);
         for (int i = 0; i < RACES_LINKS; i++)
             check_answer(links[i], kind_of(i, round), round * RACES_LINKS + i);
+        if (round % 16 == 5) /* connections at rest go to other workers */
+            kill(server->pid, SIGHUP);
         if (round % 4 == 3) /* a pause lets lanes and watchdog fall asleep */
             link_is_silent(links[0], 15);
         link_free(links[round % RACES_LINKS]);
@@ -127,6 +129,7 @@ static void race_at_point(void)
     const char *point = CU_get_current_test()->pName;
     struct server *server;
     char line[80];
+    int passed;
 
     setenv("MILLRACE_RACE", point, 1);
     server_use("millrace-races");
@@ -135,9 +138,9 @@ static void race_at_point(void)
     blocked_check(server);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
     snprintf(line, sizeof line, "race: %s: passed", point);
-    CU_ASSERT_EQUAL(server_log_count(server, line), SERVER_WORKERS);
-    snprintf(line, sizeof line, "held 0 times");
-    SUITE_CHECK(server_log_count(server, line) < SERVER_WORKERS,
+    passed = server_log_count(server, line);
+    CU_ASSERT(passed >= SERVER_WORKERS);
+    SUITE_CHECK(server_log_count(server, "held 0 times") < passed,
                 "nothing was held at this point: the case has shown nothing");
     CU_ASSERT_EQUAL(server_log_count(server, "was ended by"), 0);
 }

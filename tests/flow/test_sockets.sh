@@ -343,7 +343,7 @@ for number in range(1500):
     link.close()
 ' "$dir/log-$kind/m.sock"
         check_hello "$dir/log-$kind/m.sock"
-        kill -USR2 "$runtime_pid" # the master has a line to write as well
+        kill -HUP "$runtime_pid" # the master has lines to write as well
         check_hello "$dir/log-$kind/m.sock"
         runtime_stop
         check_equal 0 "$runtime_status" "exit status ($kind)"

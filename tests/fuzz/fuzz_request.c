@@ -16,7 +16,6 @@
 #include "base/check.h"
 #include "serve/connection.h"
 #include "serve/request.h"
-#include "serve/tally.h"
 #include "serve/worker.h"
 
 #define TURNS_MAX 100000
@@ -149,17 +148,20 @@ static const struct settings settings = {.workers = 1,
                                          .routes = &settings_route,
                                          .route_count = 1};
 static struct worker worker = {.settings = &settings, .number = 1, .max_connections = 10, .max_requests = 1};
-static struct inbox inbox;
+static struct inbox inboxes[2], handover;
+static struct shared board, ledger;
 static struct lane lane;
 
 static void start_worker(void)
 {
-    CHECK(route_table_init(&worker.routes, &settings) == 0 && inbox_init(&inbox) == 0);
+    CHECK(route_table_init(&worker.routes, &settings) == 0 && inbox_init(&inboxes[0]) == 0 && inbox_init(&handover) == 0);
+    CHECK(scoreboard_new(&board, &settings, 1) == 0 && ledger_new(&ledger) == 0);
     worker.routes.routes[0].app = &app;
-    worker.scoreboard = scoreboard_new(1);
-    CHECK(worker.scoreboard != NULL);
-    worker.slot = &worker.scoreboard->slots[0];
-    worker.inboxes = &inbox;
+    worker.start = (struct worker_start){
+        .settings = &settings, .board = board.at, .ledger = ledger.at, .inboxes = inboxes, .handover = &handover};
+    worker.slot = scoreboard_slot(board.at, 0);
+    atomic_store(&worker.access.fd, -1);
+    worker.limits = (struct limits){.worker = &worker, .statm_fd = -1};
     worker.lanes = &lane;
     CHECK(lane_init(&lane, &worker, 0) == 0);
 }

@@ -6,10 +6,12 @@
 #include "suite.h"
 
 #define STOP_US 5000000
+#define START_US 3000000
 
 static enum supervise_action tell(struct supervise *worker, enum supervise_event event, int64_t now_us)
 {
-    return supervise_step(worker, event, now_us, STOP_US);
+    static const struct supervise_limits limits = {.start_timeout_us = START_US, .stop_timeout_us = STOP_US};
+    return supervise_step(worker, event, now_us, &limits);
 }
 
 static struct supervise ready_worker(int64_t ready_us)
@@ -44,7 +46,7 @@ static void quick_exits_wait_longer_each_time(void)
         CU_ASSERT_EQUAL(worker.due_us, now_us + 1 + delay_us);
         now_us = worker.due_us;
         CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_DUE, now_us), SUPERVISE_DO_FORK);
-        CU_ASSERT_EQUAL(worker.due_us, 0);
+        CU_ASSERT_EQUAL(worker.due_us, now_us + START_US);
         if (exits < 2 + SUPERVISE_DOUBLINGS_MAX)
             delay_us *= 2;
     }
@@ -70,6 +72,19 @@ static void never_ready_is_given_up(void)
     CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_START, 0), SUPERVISE_DO_FORK);
     CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_EXITED, 5), SUPERVISE_DO_GIVE_UP);
     CU_ASSERT_EQUAL(worker.state, SUPERVISE_GONE);
+}
+
+/* One that does not become ready is killed, and its end counts like any other before it was ready. */
+static void late_start_is_killed(void)
+{
+    struct supervise worker = {0};
+    CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_START, 7), SUPERVISE_DO_FORK);
+    CU_ASSERT_EQUAL(worker.due_us, 7 + START_US);
+    CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_DUE, worker.due_us), SUPERVISE_DO_KILL);
+    CU_ASSERT_EQUAL(worker.due_us, 0);
+    CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_EXITED, 9000000), SUPERVISE_DO_GIVE_UP);
+    worker = ready_worker(1000);
+    CU_ASSERT_EQUAL(worker.due_us, 0);
 }
 
 static void drain_then_kill(void)
@@ -120,6 +135,7 @@ int main(int argc, char **argv)
         {"quick exits wait longer each time, and are never given up", quick_exits_wait_longer_each_time},
         {"a worker that becomes ready no more is given up", no_longer_ready_is_given_up},
         {"a worker that never became ready is given up", never_ready_is_given_up},
+        {"a worker that does not become ready is killed", late_start_is_killed},
         {"drain, then kill", drain_then_kill},
         {"stop at once from every state", stop_at_once_from_every_state},
         {"gone is final, the table is closed", gone_is_final_and_table_is_closed},
