@@ -9,7 +9,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,9 +74,24 @@ static size_t escape_text(char *to, size_t room, const char *text)
     return length;
 }
 
+/* sd-daemon(3): lines to the journal begin with their priority; it adds time and process by itself. JOURNAL_STREAM says which
+ * stream is the journal's, so that output redirected elsewhere is not taken for it. */
+static bool is_journal(void)
+{
+    unsigned long long device, inode;
+    struct stat status;
+    const char *stream = getenv("JOURNAL_STREAM");
+    return stream != NULL && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &status) == 0 &&
+           status.st_dev == (dev_t)device && status.st_ino == (ino_t)inode;
+}
+
 static size_t write_prefix(char *to, size_t room, const struct timespec *now, enum log_level level, const char *module)
 {
     static const char *const names[] = {[LOG_ERROR] = "error", [LOG_WARNING] = "warn ", [LOG_INFO] = "info "};
+    static const int priorities[] = {[LOG_ERROR] = 3, [LOG_WARNING] = 4, [LOG_INFO] = 6};
+    if (is_journal())
+        return (size_t)snprintf(to, room, "<%d>%d %llu %s: ", priorities[level], log_thread,
+                                (unsigned long long)log_request, module);
     struct tm utc;
     gmtime_r(&now->tv_sec, &utc);
     size_t length = strftime(to, room, "%Y-%m-%dT%H:%M:%S", &utc);

@@ -1,7 +1,7 @@
 /*
  * log.h: one event, one line, one write.
  *
- * A line is `time level process/thread request module: text`. Lines go to standard error, which the master may have
+ * A line is `time level process/thread request module: text`, to the journal `<priority>thread request module: text`. Lines go to standard error, which the master may have
  * pointed at a file. The same text is written at most once a second; the next line then says how many were left out.
  * Any process, any thread. errno is left alone.
  */

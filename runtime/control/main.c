@@ -16,6 +16,7 @@
 #include "control/notify.h"
 #include "control/option.h"
 #include "control/pid_file.h"
+#include "control/places.h"
 #include "control/sockets.h"
 #include "control/status.h"
 #include "control/verify.h"
@@ -215,7 +216,7 @@ int main(int argc, char **argv)
         return MASTER_EXIT_CANNOT_START;
     if (command.ask_status)
         return ask_status(&config);
-    if (verify_wait(&config, report_line) < 0)
+    if (places_check(&config, report) < 0 || verify_wait(&config, report_line) < 0)
         return MASTER_EXIT_CANNOT_START;
     if (command.check_only) {
         printf("%s: the configuration and every application are in order\n", command.configuration);

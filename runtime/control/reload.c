@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "control/notify.h"
+#include "control/places.h"
 #include "control/server.h"
 
 static struct reload *reporting; /* where the first fault is kept: a report has no other way to know */
@@ -59,7 +60,8 @@ void reload_begin(struct server *server)
     server_notify_reloading();
     *reload = (struct reload){0};
     reporting = reload;
-    if (config_read(&reload->config, server->configuration, report_fault) < 0) {
+    if (config_read(&reload->config, server->configuration, report_fault) < 0 ||
+        places_check(&reload->config, report_fault) < 0) {
         fail(server);
     } else if (verify_begin(&reload->verify, &reload->config) < 0) {
         report_fault("cannot check the applications: fork failed");

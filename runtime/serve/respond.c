@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "serve/activity.h"
 #include "serve/cgi_header.h"
 #include "serve/connection.h"
 #include "serve/fastcgi.h"
@@ -126,11 +127,28 @@ static size_t error_length(const struct request *request)
                : (size_t)(request->err.wrNext - (request->error_buffer + RECORD_HEADER_BYTES));
 }
 
+/* What a handler writes to its err stream goes to the front end, and to the log, line by line: some front ends, and HTTP,
+ * have no place for it. */
+static void log_errors(const struct request *request, size_t length)
+{
+    struct span text = span_of(request->error_buffer + RECORD_HEADER_BYTES, length);
+    log_set_request(request->number);
+    while (text.length > 0) {
+        const uint8_t *end = memchr(text.at, '\n', text.length);
+        struct span line = span_take(&text, end == NULL ? text.length : (size_t)(end - text.at) + 1);
+        size_t shown = end == NULL ? line.length : line.length - 1;
+        if (shown > 0)
+            log_write(LOG_WARNING, request->route->settings->path, "%.*s", (int)shown, (const char *)line.at);
+    }
+    log_set_request(activity_request() == NULL ? 0 : request->number);
+}
+
 int respond_flush_errors(struct request *request)
 {
     size_t length = error_length(request);
     if (length == 0)
         return 0;
+    log_errors(request, length);
     request->error_used = true;
     struct iovec record = fastcgi_frame(request, RECORD_STDERR, request->error_buffer + RECORD_HEADER_BYTES, length);
     return wire_send(request->connection, &record, 1, true);
@@ -208,6 +226,8 @@ static void finish_errors(struct request *request)
     size_t length = error_length(request);
     if (length == 0 && !request->error_used)
         return;
+    if (length > 0)
+        log_errors(request, length);
     uint8_t *content = request->error_buffer + RECORD_HEADER_BYTES;
     struct iovec *record = &request->unsent[0];
     if (length > 0)
