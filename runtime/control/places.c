@@ -78,7 +78,7 @@ static void check_place(struct places *places, const char *what, const char *pat
         fault(places, "%s %.300s: the directory %.300s: %s: create it first", what, path, directory, strerror(errno));
     else if (!S_ISDIR(status.st_mode))
         fault(places, "%s %.300s: %.300s is no directory", what, path, directory);
-    else if (places->config->settings.account.change)
+    else if (places->config->settings.account.change && places->config->settings.account.user != 0)
         check_owners(places, what, path, resolved);
 }
 
