@@ -20,6 +20,8 @@
 #include "serve/worker.h"
 
 #define STACK_BYTES   (64 * 1024)
+#define CHAIN_MAX     16
+#define CHAIN_BYTES   (1024 * 1024)
 #define ALARM_SECONDS 2 /* should unwinding meet a lock that the crashed code holds */
 
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
@@ -30,15 +32,25 @@ static struct worker *crash_worker;
 static pid_t crash_process; /* a child that a handler forks crashes for itself alone */
 static _Atomic bool crash_begun;
 
-static uintptr_t crashed_at(const ucontext_t *context)
+/* The registers that matter. */
+struct registers {
+    uintptr_t at, stack, frame;
+    uintptr_t caller; /* where a function that has just been called returns to, 0: unknown */
+};
+
+static struct registers registers_of(const ucontext_t *context)
 {
 #if defined(__x86_64__)
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    const greg_t *all = context->uc_mcontext.gregs;
+    uintptr_t stack = (uintptr_t)all[REG_RSP];
+    return (struct registers){.at = (uintptr_t)all[REG_RIP], .stack = stack, .frame = (uintptr_t)all[REG_RBP]};
 #elif defined(__aarch64__)
-    return (uintptr_t)context->uc_mcontext.pc;
+    const mcontext_t *all = &context->uc_mcontext;
+    return (struct registers){
+        .at = all->pc, .stack = all->sp, .frame = all->regs[29], .caller = all->regs[30]};
 #else
     (void)context;
-    return 0;
+    return (struct registers){0};
 #endif
 }
 
@@ -60,20 +72,38 @@ static void write_request(struct scoreboard_crash *crash, const struct request *
     copy(crash->uri, request->uri, sizeof crash->uri);
 }
 
-/* What lies above the crashed frame is this handler. */
-static void write_frames(struct scoreboard_crash *crash, const ucontext_t *context)
+static void add_frame(struct scoreboard_crash *crash, uintptr_t address)
 {
-    uintptr_t at = crashed_at(context);
+    if (crash->frame_count < SCOREBOARD_FRAMES)
+        crash->frames[crash->frame_count++] = address;
+}
+
+/* Nothing says how to unwind from what is no code, as after a call through a bad pointer: its caller is on the stack, the
+ * others are in the chain of frame pointers, as far as there is one. */
+static void follow_frame_pointers(struct scoreboard_crash *crash, const struct registers *registers)
+{
+    uintptr_t frame = registers->frame, stack = registers->stack;
+    add_frame(crash, registers->caller != 0 ? registers->caller : *(uintptr_t *)stack);
+    for (int i = 0; i < CHAIN_MAX && frame > stack && frame - stack < CHAIN_BYTES && frame % sizeof frame == 0; i++) {
+        const uintptr_t *pair = (const uintptr_t *)frame;
+        add_frame(crash, pair[1]);
+        stack = frame;
+        frame = pair[0];
+    }
+}
+
+/* What lies above the crashed frame is this handler. */
+static void write_frames(struct scoreboard_crash *crash, const struct registers *registers)
+{
     void *frames[SCOREBOARD_FRAMES];
     int count = backtrace(frames, SCOREBOARD_FRAMES), first = 0;
-    while (first < count && (uintptr_t)frames[first] != at)
+    while (first < count && (uintptr_t)frames[first] != registers->at)
         first++;
-    if (first == count) { /* not to be found, for instance after a call of what is no code */
-        crash->frames[crash->frame_count++] = at;
-        first = 0;
-    }
-    for (; first < count && crash->frame_count < SCOREBOARD_FRAMES; first++)
-        crash->frames[crash->frame_count++] = (uintptr_t)frames[first];
+    add_frame(crash, registers->at);
+    if (first + 1 >= count)
+        follow_frame_pointers(crash, registers);
+    for (first++; first < count; first++)
+        add_frame(crash, (uintptr_t)frames[first]);
 }
 
 static void write_maps(struct scoreboard_crash *crash)
@@ -90,6 +120,7 @@ static void write_crash(int number, const siginfo_t *info, const ucontext_t *con
 {
     struct scoreboard_crash *crash = &crash_worker->slot->crash;
     const struct request *request = activity_request();
+    const struct registers registers = registers_of(context);
     crash->thread = activity_thread();
     crash->has_address = info->si_code > 0 && (number == SIGSEGV || number == SIGBUS);
     crash->address = (uintptr_t)info->si_addr;
@@ -97,9 +128,9 @@ static void write_crash(int number, const siginfo_t *info, const ucontext_t *con
     atomic_store(&crash->signal, number);
     write_request(crash, request);
     crash_blame_request();
-    crash->frames[0] = crashed_at(context);
+    crash->frames[0] = registers.at;
     write_maps(crash);
-    write_frames(crash, context);
+    write_frames(crash, &registers);
 }
 
 static void on_crash(int number, siginfo_t *info, void *context)

@@ -28,6 +28,7 @@ static pid_t server_owner;
 static const char *const server_routes[] = {
     "hello",    "echo",   "env",    "crash",     "nothing", "sleeper", "exit",    "bad_header", "status",  "bigout",
     "readpart", "errout", "forker", "unroutine", "params",  "talker",  "watcher", "pid",        "formats", "ticker",
+    "fault", "deadline", "hog",
 };
 
 static const char *server_build(void)
@@ -70,16 +71,20 @@ int server_free_port(void)
     }
 }
 
+const char *server_app(const char *name)
+{
+    static char path[640];
+
+    snprintf(path, sizeof path, "%s/tests/apps/%s.so", server_build(), name);
+    if (access(path, R_OK) != 0)
+        snprintf(path, sizeof path, "%s/apps/%s.so", server_build(), name);
+    return path;
+}
+
 static void server_write_routes(FILE *conf)
 {
-    char path[640];
-
-    for (size_t i = 0; i < sizeof server_routes / sizeof server_routes[0]; i++) {
-        snprintf(path, sizeof path, "%s/tests/apps/%s.so", server_build(), server_routes[i]);
-        if (access(path, R_OK) != 0)
-            snprintf(path, sizeof path, "%s/apps/%s.so", server_build(), server_routes[i]);
-        fprintf(conf, "app \"/%s\" { file = \"%s\" }\n", server_routes[i], path);
-    }
+    for (size_t i = 0; i < sizeof server_routes / sizeof server_routes[0]; i++)
+        fprintf(conf, "app \"/%s\" { file = \"%s\" }\n", server_routes[i], server_app(server_routes[i]));
 }
 
 static bool server_sets(const char *options, const char *key)

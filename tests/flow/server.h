@@ -40,6 +40,9 @@ void server_use(const char *program);
  * under its own name. A server that an earlier case left is ended first. */
 struct server *server_start(const char *options);
 
+/* The path of an application's shared object, one of apps/ or of tests/apps/, for options. Valid until the next call. */
+const char *server_app(const char *name);
+
 /* The server that the cases of one program share: started by the first that asks, again when it no longer runs. */
 struct server *server_shared(void);
 
