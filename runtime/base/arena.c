@@ -16,7 +16,8 @@ struct arena_block {
 
 void arena_init(struct arena *arena, void *first, size_t first_bytes)
 {
-    *arena = (struct arena){.next = first, .end = (char *)first + first_bytes, .first = first, .first_bytes = first_bytes};
+    *arena =
+        (struct arena){.next = first, .end = (char *)first + first_bytes, .first = first, .first_bytes = first_bytes};
 }
 
 void arena_reset(struct arena *arena)

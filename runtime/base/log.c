@@ -74,8 +74,8 @@ static size_t escape_text(char *to, size_t room, const char *text)
     return length;
 }
 
-/* sd-daemon(3): lines to the journal begin with their priority; it adds time and process by itself. JOURNAL_STREAM says which
- * stream is the journal's, so that output redirected elsewhere is not taken for it. */
+/* sd-daemon(3): lines to the journal begin with their priority; it adds time and process by itself. JOURNAL_STREAM says
+ * which stream is the journal's, so that output redirected elsewhere is not taken for it. */
 static bool is_journal(void)
 {
     unsigned long long device, inode;
@@ -100,7 +100,8 @@ static size_t write_prefix(char *to, size_t room, const struct timespec *now, en
     return length < room ? length : room - 1;
 }
 
-/* A pipe whose reader does not read, or a terminal that was stopped, must not stop the server either: the line is lost. */
+/* A pipe whose reader does not read, or a terminal that was stopped, must not stop the server either: the line is lost.
+ */
 static bool has_room(void)
 {
     struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -134,7 +135,8 @@ void log_write_v(enum log_level level, const char *module, const char *format, v
     if (!is_repeated(text, now.tv_sec, &dropped)) {
         size_t length = write_prefix(line, sizeof line, &now, level, module);
         if (dropped > 0)
-            length += (size_t)snprintf(line + length, sizeof line - length, "(the line before %u times more) ", dropped);
+            length +=
+                (size_t)snprintf(line + length, sizeof line - length, "(the line before %u times more) ", dropped);
         size_t room = sizeof line - 1 - length;
         length += escape_text(line + length, room < LOG_LINE_BYTES ? room : LOG_LINE_BYTES, text);
         line[length++] = '\n';

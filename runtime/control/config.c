@@ -43,7 +43,8 @@ static void fault(const char *path, int line, const char *format, ...)
     reading.faults++;
 }
 
-/* -- libconfuse's callbacks -------------------------------------------------------------------------------------------- */
+/* -- libconfuse's callbacks
+ * -------------------------------------------------------------------------------------------- */
 
 /* libconfuse 3.3 calls every key of a free-form section unknown before it takes it; and it goes on to complain about
  * what follows a fault, where the first line says it all. */
@@ -129,7 +130,8 @@ static int on_group(cfg_t *section, cfg_opt_t *given)
     return -1;
 }
 
-/* -- libconfuse's options, from the table ------------------------------------------------------------------------------- */
+/* -- libconfuse's options, from the table
+ * ------------------------------------------------------------------------------- */
 
 static cfg_opt_t to_libconfuse(const struct option *option, int scope)
 {
@@ -191,7 +193,8 @@ static cfg_t *make_parser(void)
     return parser;
 }
 
-/* -- from libconfuse to settings --------------------------------------------------------------------------------------- */
+/* -- from libconfuse to settings
+ * --------------------------------------------------------------------------------------- */
 
 /* The title as a route's path: begins with /, no / at the end, no empty segment. Returns why it is none. */
 static const char *check_route_path(const char *path)
@@ -272,7 +275,8 @@ static void take_account(struct account *account, cfg_t *parsed, const char *pat
     snprintf(account->name, sizeof account->name, "%s", user);
     if (account_find_user(user, &account->user, &account->group) < 0 ||
         (group != NULL && account_find_group(group, &account->group) < 0))
-        fault(path, 0, "there is no user %s: add user = \"...\", which workers run as when root starts the server", user);
+        fault(path, 0, "there is no user %s: add user = \"...\", which workers run as when root starts the server",
+              user);
 }
 
 static void take_socket_rules(struct listener_rules *rules, cfg_t *parsed)
@@ -318,7 +322,8 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
     if (settings->lanes == 0)
         settings->lanes = auto_lanes(settings->workers);
     if (settings->threads <= settings->lanes)
-        fault(path, 0, "threads = %d must be more than lanes = %d: a handler may only run while a thread waits to go on",
+        fault(path, 0,
+              "threads = %d must be more than lanes = %d: a handler may only run while a thread waits to go on",
               settings->threads, settings->lanes);
     settings->max_params_bytes = (size_t)cfg_getint(parsed, "max_params_bytes");
     settings->head_timeout_us = cfg_getint(parsed, "head_timeout") * CLOCK_SECOND;
@@ -341,7 +346,8 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
     take_routes(config, parsed, path);
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------------------- */
+/* -- reading
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* Returns the file's text, to be freed by the caller; NULL after a fault. */
 static char *read_text(const char *path)
@@ -368,8 +374,8 @@ static char *read_text(const char *path)
     return NULL;
 }
 
-/* libconfuse 3.3 takes the end of the file for a missing brace, and counts lines wrongly behind comments: so the braces are
- * looked at here, and it gets the text without comments. */
+/* libconfuse 3.3 takes the end of the file for a missing brace, and counts lines wrongly behind comments: so the braces
+ * are looked at here, and it gets the text without comments. */
 static void parse(cfg_t *parsed, const char *path, char *text)
 {
     struct braces braces = {0};

@@ -18,7 +18,8 @@
 #include "base/signals.h"
 #include "control/server.h"
 
-/* -- life ---------------------------------------------------------------------------------------------------------------- */
+/* -- life
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static int make_inboxes(struct generation *generation)
 {
@@ -41,7 +42,8 @@ static void free_parts(struct generation *generation)
     free(generation);
 }
 
-struct generation *generation_new(struct server *server, struct config *config, const struct sockets *sockets, int number)
+struct generation *generation_new(struct server *server, struct config *config, const struct sockets *sockets,
+                                  int number)
 {
     struct generation *generation = calloc(1, sizeof *generation);
     if (generation == NULL)
@@ -72,7 +74,8 @@ void generation_free(struct generation *generation)
     free_parts(generation);
 }
 
-/* -- processes ------------------------------------------------------------------------------------------------------------ */
+/* -- processes
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* A worker's number, from 1, is that of its place or the one beside. */
 static int number_of(const struct generation *generation, int place)
@@ -145,7 +148,8 @@ static void tell_worker(const struct child *child, enum worker_word_kind kind, i
         log_error("master", "cannot tell process %d: %s", (int)child->pid, strerror(errno));
 }
 
-/* -- what happens to a worker --------------------------------------------------------------------------------------------- */
+/* -- what happens to a worker
+ * --------------------------------------------------------------------------------------------- */
 
 static void tell(struct generation *generation, int place, enum supervise_event event);
 
@@ -184,7 +188,8 @@ static void tell(struct generation *generation, int place, enum supervise_event 
             tell(generation, place, SUPERVISE_EXITED);
         break;
     case SUPERVISE_DO_DRAIN:
-        tell_worker(child, WORKER_DRAIN, generation->draining == WORKER_SERVES ? WORKER_MOVES : generation->draining, -1);
+        tell_worker(child, WORKER_DRAIN, generation->draining == WORKER_SERVES ? WORKER_MOVES : generation->draining,
+                    -1);
         break;
     case SUPERVISE_DO_KILL:
         if (child->supervise.state == SUPERVISE_STARTING)
@@ -242,7 +247,16 @@ bool generation_is_gone(const struct generation *generation)
     return true;
 }
 
-/* -- its end -------------------------------------------------------------------------------------------------------------- */
+bool generation_has_parted(const struct generation *generation)
+{
+    for (int i = 0; i < generation->place_count; i++)
+        if (generation->children[i].pid != 0 && !generation->children[i].parted)
+            return false;
+    return true;
+}
+
+/* -- its end
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* What other workers had sent to it is still to be served. */
 static void forward_inbox(struct generation *generation, int place)
@@ -270,7 +284,8 @@ static void log_end(struct generation *generation, int place, int status)
     } else if (WIFSIGNALED(status)) {
         log_warning("master", "worker %d (process %d) did not leave in time and was killed", number, (int)child->pid);
     } else if (!expected || WEXITSTATUS(status) != 0) {
-        log_error("master", "worker %d (process %d) ended with status %d", number, (int)child->pid, WEXITSTATUS(status));
+        log_error("master", "worker %d (process %d) ended with status %d", number, (int)child->pid,
+                  WEXITSTATUS(status));
     }
 }
 
@@ -299,6 +314,7 @@ bool generation_reap(struct generation *generation, pid_t pid, int status)
         close(child->channel);
         child->channel = -1;
         child->pid = 0;
+        child->parted = false;
         ledger_take(server_ledger(generation->server), &generation->board, i);
         on_end(generation, i);
         return true;
@@ -306,7 +322,8 @@ bool generation_reap(struct generation *generation, pid_t pid, int status)
     return false;
 }
 
-/* -- what workers say ----------------------------------------------------------------------------------------------------- */
+/* -- what workers say
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* The replacement starts first, so that there are never fewer than were configured. */
 static void replace(struct generation *generation, int place, int reason)
@@ -337,6 +354,9 @@ static void on_word(struct generation *generation, int place, const struct worke
     switch ((enum worker_word_kind)word->kind) {
     case WORKER_READY:
         on_ready(generation, place);
+        break;
+    case WORKER_PARTED:
+        generation->children[place].parted = true;
         break;
     case WORKER_RETIRE:
         replace(generation, place, word->value);
@@ -384,7 +404,8 @@ void generation_send_log(struct generation *generation, enum worker_word_kind ki
         tell_worker(&generation->children[i], kind, 0, fd);
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------------------ */
+/* -- time
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 int64_t generation_due_us(const struct generation *generation)
 {

@@ -23,6 +23,7 @@ struct child {
     pid_t pid;   /* 0: none */
     int channel; /* −1: none */
     bool retires; /* another is to take its place */
+    bool parted;  /* it drains, and accepts nothing more */
 };
 
 struct generation {
@@ -53,6 +54,9 @@ void generation_kill(struct generation *generation);
 /* Every worker is ready; no process is left. */
 bool generation_is_ready(const struct generation *generation);
 bool generation_is_gone(const struct generation *generation);
+
+/* It drains, and whatever comes from now on is others' to answer. */
+bool generation_has_parted(const struct generation *generation);
 
 /* A process has ended. Returns false when it was none of these. */
 bool generation_reap(struct generation *generation, pid_t pid, int status);

@@ -37,17 +37,18 @@ static void print_usage(FILE *to)
 static void print_help(void)
 {
     print_usage(stdout);
-    printf("Serves web applications written in C to a FastCGI front end such as nginx.\n\n"
-           "  -c FILE  the configuration (" DEFAULT_CONFIGURATION ")\n"
-           "  -n       check the configuration, open every application, and exit 0 or 1\n"
-           "  -d       debug: one process, one lane, no watchdog, no time limits, no change of user\n"
-           "  -V       print the version\n"
-           "  -h       print this help\n"
-           "  status   print what the running server is doing, from the configuration's status listener\n\n"
-           "Sockets come from systemd (LISTEN_FDS), else descriptor 0 when it listens, else the configuration.\n"
-           "Signals: TERM drain and stop, INT and QUIT stop at once, HUP reload, USR1 reopen the logs, USR2 replace the\n"
-           "running program by what is at its path now.\n"
-           "Exit status: 0 stopped as asked, 1 could not start, 2 bad usage.\n\n");
+    printf(
+        "Serves web applications written in C to a FastCGI front end such as nginx.\n\n"
+        "  -c FILE  the configuration (" DEFAULT_CONFIGURATION ")\n"
+        "  -n       check the configuration, open every application, and exit 0 or 1\n"
+        "  -d       debug: one process, one lane, no watchdog, no time limits, no change of user\n"
+        "  -V       print the version\n"
+        "  -h       print this help\n"
+        "  status   print what the running server is doing, from the configuration's status listener\n\n"
+        "Sockets come from systemd (LISTEN_FDS), else descriptor 0 when it listens, else the configuration.\n"
+        "Signals: TERM drain and stop, INT and QUIT stop at once, HUP reload, USR1 reopen the logs, USR2 replace the\n"
+        "running program by what is at its path now.\n"
+        "Exit status: 0 stopped as asked, 1 could not start, 2 bad usage.\n\n");
     option_print_help(stdout);
 }
 
@@ -117,7 +118,8 @@ static int ask_status(const struct config *config)
     return 1;
 }
 
-/* -- faults: to standard error, and to a master before this one ---------------------------------------------------------- */
+/* -- faults: to standard error, and to a master before this one
+ * ---------------------------------------------------------- */
 
 static struct inheritance inheritance;
 
@@ -135,7 +137,8 @@ static void report(const char *line)
     report_line(text);
 }
 
-/* -- what is there before the first worker -------------------------------------------------------------------------------- */
+/* -- what is there before the first worker
+ * -------------------------------------------------------------------------------- */
 
 static int open_log(const struct config *config)
 {

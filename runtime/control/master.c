@@ -23,7 +23,8 @@
 
 static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, 0};
 
-/* -- what the master hears --------------------------------------------------------------------------------------------- */
+/* -- what the master hears
+ * --------------------------------------------------------------------------------------------- */
 
 static void reap_one(struct server *server, pid_t pid, int status)
 {
@@ -95,14 +96,16 @@ static void on_signal(struct server *server, int number)
     }
 }
 
-/* -- what follows from it ------------------------------------------------------------------------------------------------ */
+/* -- what follows from it
+ * ------------------------------------------------------------------------------------------------ */
 
 static void forget_gone_generations(struct server *server)
 {
     int kept = 0;
     for (int i = 0; i < server->generation_count; i++) {
         struct generation *generation = server->generations[i];
-        if (generation != server->current && generation != server->reload.next && generation_is_gone(generation)) {
+        if (generation != server->current && generation != server->reload.next && generation != server->reload.old &&
+            generation_is_gone(generation)) {
             log_info("master", "generation %d has left", generation->number);
             generation_free(generation);
         } else {
@@ -130,8 +133,7 @@ static void announce(struct server *server, struct inheritance *inheritance)
     if (inheritance == NULL)
         return;
     ledger_count(server_ledger(server), LEDGER_UPGRADES);
-    server_write_outcome(server, "ok %d", server->current->number);
-    upgrade_tell_ready(inheritance->channel);
+    upgrade_tell_ready(inheritance->channel, server->current->number);
     close(inheritance->channel);
 }
 
@@ -153,7 +155,8 @@ static bool is_over(const struct server *server)
     return server->stopping;
 }
 
-/* -- the loop ------------------------------------------------------------------------------------------------------------ */
+/* -- the loop
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static int wait_ms(const struct server *server)
 {
@@ -222,7 +225,8 @@ static void wait_and_hear(struct server *server, int signal_fd)
     fire_due(server);
 }
 
-/* -- life ---------------------------------------------------------------------------------------------------------------- */
+/* -- life
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* The ledger of the master before this one, when it has the same layout; else counting begins anew. */
 static int take_ledger(struct server *server, struct inheritance *inheritance)
@@ -285,6 +289,7 @@ int master_run(const struct master_start *start)
         wait_and_hear(&server, signal_fd);
         announce(&server, start->inheritance);
         reload_look(&server);
+        upgrade_look(&server);
         look_for_failure(&server);
         forget_gone_generations(&server);
     }
@@ -297,7 +302,8 @@ int master_run(const struct master_start *start)
     return failed ? MASTER_EXIT_CANNOT_START : MASTER_EXIT_STOPPED;
 }
 
-/* -- debugging --------------------------------------------------------------------------------------------------------- */
+/* -- debugging
+ * --------------------------------------------------------------------------------------------------------- */
 
 static struct server debugged;
 

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 
-#define G OPTION_GLOBAL
-#define A OPTION_APP
+#define G   OPTION_GLOBAL
+#define A   OPTION_APP
 #define MIB (INT64_C(1) << 20)
 
 const struct option option_table[] = {
@@ -36,9 +36,11 @@ const struct option option_table[] = {
     {"queue_ms", OPTION_MILLISECONDS, G, 0, 60000, "40", "how long a request waits for a thread; then 503"},
     {"queue_limit", OPTION_COUNT, G, 0, 1000000, "1024", "how many requests a lane lets wait; more are answered 503"},
     {"request_timeout", OPTION_SECONDS, G | A, 0, 86400, "30", "for a handler; then it is logged as slow; 0: no limit"},
-    {"request_grace", OPTION_SECONDS, G | A, 0, 86400, "0", "after request_timeout; then its worker is replaced; 0: never"},
+    {"request_grace", OPTION_SECONDS, G | A, 0, 86400, "0",
+     "after request_timeout; then its worker is replaced; 0: never"},
     {"max_requests", OPTION_COUNT, G, 0, INT64_C(1) << 50, "0", "requests after which a worker is replaced; 0: never"},
-    {"max_memory", OPTION_BYTES, G, 0, INT64_C(1) << 50, "0", "resident memory at which a worker is replaced; 0: never"},
+    {"max_memory", OPTION_BYTES, G, 0, INT64_C(1) << 50, "0",
+     "resident memory at which a worker is replaced; 0: never"},
     {"core", OPTION_FLAG, G, 0, 0, "false", "a worker that crashes leaves a core file"},
     {"start_timeout", OPTION_SECONDS, G, 1, 86400, "60", "for a worker to become ready; then it is killed"},
     {"stop_timeout", OPTION_SECONDS, G, 1, 86400, "30", "for requests to end after SIGTERM; then workers are killed"},
@@ -101,8 +103,8 @@ const char *option_read_number(const struct option *option, const char *text, in
 static const char *type_text(const struct option *option)
 {
     static const char *const texts[] = {
-        [OPTION_COUNT] = "number",     [OPTION_BYTES] = "bytes", [OPTION_SECONDS] = "seconds",
-        [OPTION_MILLISECONDS] = "ms",  [OPTION_MODE] = "octal",  [OPTION_TEXT] = "text",
+        [OPTION_COUNT] = "number",     [OPTION_BYTES] = "bytes",   [OPTION_SECONDS] = "seconds",
+        [OPTION_MILLISECONDS] = "ms",  [OPTION_MODE] = "octal",    [OPTION_TEXT] = "text",
         [OPTION_FLAG] = "true, false", [OPTION_LIST] = "{ list }",
     };
     return texts[option->type];

@@ -25,7 +25,7 @@ static void report_fault(const char *line)
 
 bool reload_is_under_way(const struct server *server)
 {
-    return server->reload.verify.pid != 0 || server->reload.next != NULL;
+    return server->reload.verify.pid != 0 || server->reload.next != NULL || server->reload.old != NULL;
 }
 
 /* Ready again for the next, which may have been asked for already. */
@@ -118,13 +118,17 @@ static void succeed(struct server *server)
     ledger_count(server_ledger(server), LEDGER_RELOADS);
     generation_drain(old, WORKER_MOVES);
     status_child_start(server);
-    server_write_outcome(server, "ok %d", next->number);
-    end(server);
+    server->reload.next = NULL;
+    server->reload.old = old;
 }
 
 void reload_look(struct server *server)
 {
-    struct generation *next = server->reload.next;
+    struct generation *next = server->reload.next, *old = server->reload.old;
+    if (old != NULL && generation_has_parted(old)) { /* from now on every request is answered by the new one */
+        server_write_outcome(server, "ok %d", server->current->number);
+        end(server);
+    }
     if (next == NULL)
         return;
     if (next->failed) {
@@ -140,9 +144,10 @@ void reload_look(struct server *server)
 void reload_cancel(struct server *server)
 {
     struct reload *reload = &server->reload;
+    reload->again = false;
+    reload->old = NULL; /* it drains already */
     if (!reload_is_under_way(server))
         return;
-    reload->again = false;
     snprintf(reload->why, sizeof reload->why, "the server stops");
     if (reload->verify.pid != 0) {
         kill(reload->verify.pid, SIGKILL);

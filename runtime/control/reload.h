@@ -18,6 +18,7 @@ struct reload {
     struct config config;    /* while it is checked */
     struct verify verify;    /* pid 0: no check is under way */
     struct generation *next; /* while it starts, NULL: none does */
+    struct generation *old;  /* the new one serves, and this one still accepts; NULL: no */
     bool again;              /* asked for once more meanwhile */
     char why[512];           /* the first fault, "" : none yet */
 };

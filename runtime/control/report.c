@@ -1,5 +1,6 @@
 /*
- * report.c: makes lines about crashes and slow handlers. Runs in the master, and in the children that it forks for this.
+ * report.c: makes lines about crashes and slow handlers. Runs in the master, and in the children that it forks for
+ * this.
  */
 #include "control/report.h"
 
@@ -30,7 +31,8 @@ struct subject {
     uint64_t request;
 };
 
-/* -- the child ---------------------------------------------------------------------------------------------------------------- */
+/* -- the child
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* The private copies that applications are loaded from. */
 static size_t list_objects(const struct config *config, struct backtrace_object *objects, char (*names)[NAME_BYTES])
@@ -76,7 +78,8 @@ static void find_backtrace(char line[BACKTRACE_BYTES], const struct subject *sub
     char(*names)[NAME_BYTES] = calloc(routes, sizeof *names);
     if (objects == NULL || names == NULL)
         return;
-    struct backtrace_maps maps = {.text = text, .objects = objects, .object_count = list_objects(config, objects, names)};
+    struct backtrace_maps maps = {
+        .text = text, .objects = objects, .object_count = list_objects(config, objects, names)};
     if (subject->crash != NULL) {
         maps.text = subject->crash->maps;
         maps.length = subject->crash->maps_length;
@@ -101,7 +104,8 @@ static _Noreturn void look(struct server *server, const struct subject *subject,
     _exit(0);
 }
 
-/* -- the master --------------------------------------------------------------------------------------------------------------- */
+/* -- the master
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static struct report *free_place(struct server *server)
 {
@@ -151,7 +155,8 @@ static void check_crash(struct scoreboard_crash *crash)
         crash->maps_length = sizeof crash->maps;
 }
 
-static size_t put_what_ran(char *to, size_t room, const struct generation *generation, const struct scoreboard_crash *crash)
+static size_t put_what_ran(char *to, size_t room, const struct generation *generation,
+                           const struct scoreboard_crash *crash)
 {
     int length = 0;
     if (crash->has_address)
@@ -171,9 +176,9 @@ void report_crash(struct server *server, struct generation *generation, int plac
     const struct scoreboard_slot *slot = scoreboard_slot(start.board, place);
     struct scoreboard_crash *crash = malloc(sizeof *crash);
     char line[REPORT_LINE_BYTES];
-    size_t length = (size_t)snprintf(line, sizeof line, "worker %d (process %d) was ended by signal %d (%s)%s", start.number,
-                                     (int)generation->children[place].pid, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                                     WCOREDUMP(status) ? ", core dumped" : "");
+    size_t length = (size_t)snprintf(line, sizeof line, "worker %d (process %d) was ended by signal %d (%s)%s",
+                                     start.number, (int)generation->children[place].pid, WTERMSIG(status),
+                                     strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
     if (crash == NULL || atomic_load(&slot->crash.signal) == 0) {
         log_error("report", "%s", line);
     } else {

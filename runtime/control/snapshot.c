@@ -12,7 +12,8 @@
 
 #define TAKE_TRIES 1000 /* sums change hands within microseconds */
 
-/* -- routes ---------------------------------------------------------------------------------------------------------------- */
+/* -- routes
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static struct snapshot_route *find_route(struct snapshot *snapshot, const char *path)
 {
@@ -59,7 +60,8 @@ static uint64_t add_counts(struct snapshot_route *route, const struct scoreboard
     return requests;
 }
 
-/* -- workers --------------------------------------------------------------------------------------------------------------- */
+/* -- workers
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static int add_thread(struct snapshot *snapshot, const struct scoreboard *board, int number,
                       const struct scoreboard_activity *activity)
@@ -137,7 +139,8 @@ static int add_worker(struct snapshot *snapshot, const struct scoreboard *board,
     return 0;
 }
 
-/* -- all of it ------------------------------------------------------------------------------------------------------------- */
+/* -- all of it
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static int longest_first(const void *a, const void *b)
 {
@@ -155,7 +158,8 @@ static int by_path(const void *a, const void *b)
 
 static int take_once(struct snapshot *snapshot, const struct snapshot_source *source)
 {
-    *snapshot = (struct snapshot){.taken_us = clock_now_us(), .master = source->master, .generation = source->generation};
+    *snapshot =
+        (struct snapshot){.taken_us = clock_now_us(), .master = source->master, .generation = source->generation};
     snapshot->uptime_us = snapshot->taken_us - atomic_load(&source->ledger->started_us);
     for (int i = 0; i < LEDGER_EVENTS; i++)
         snapshot->events[i] = atomic_load(&source->ledger->events[i]);

@@ -105,8 +105,8 @@ static int adopt_descriptor_0(struct sockets *sockets, config_report report)
 }
 
 /* The socket of this address among those that are there, else a new one. */
-static int find_or_bind(struct listener *listener, const struct listener *there, int count, const struct address *address,
-                        const struct listener_rules *rules, config_report report)
+static int find_or_bind(struct listener *listener, const struct listener *there, int count,
+                        const struct address *address, const struct listener_rules *rules, config_report report)
 {
     char why[LISTENER_WHY_BYTES];
     for (int i = 0; i < count; i++) {
@@ -137,7 +137,8 @@ static int find_or_bind_fastcgi(struct sockets *next, const struct sockets *sock
     return 0;
 }
 
-int sockets_change(struct sockets *next, const struct sockets *sockets, const struct config *config, config_report report)
+int sockets_change(struct sockets *next, const struct sockets *sockets, const struct config *config,
+                   config_report report)
 {
     *next = (struct sockets){.status.fd = -1};
     next->fastcgi_inherited = sockets->fastcgi_inherited;
@@ -169,7 +170,8 @@ int sockets_open(struct sockets *sockets, const struct config *config, config_re
     return result < 0 ? -1 : sockets_change(sockets, &inherited, config, report);
 }
 
-/* -- giving up ---------------------------------------------------------------------------------------------------------- */
+/* -- giving up
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static bool shares(const struct sockets *sockets, int fd)
 {
@@ -212,7 +214,8 @@ void sockets_disown(struct sockets *sockets)
     sockets->status.made = false;
 }
 
-/* -- the log ------------------------------------------------------------------------------------------------------------ */
+/* -- the log
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static int somaxconn(void)
 {

@@ -1,6 +1,6 @@
 /*
- * status.c: a small HTTP server, one answer a connection. One thread; waits for nothing but events; the slowest client costs
- * its own connection.
+ * status.c: a small HTTP server, one answer a connection. One thread; waits for nothing but events; the slowest client
+ * costs its own connection.
  */
 #include "control/status.h"
 
@@ -21,11 +21,11 @@
 #include "control/status_page.h"
 #include "control/status_request.h"
 
-#define CLIENTS       64
-#define HEAD_BYTES    8192
-#define READ_US       (5 * CLOCK_SECOND)
-#define WRITE_US      (10 * CLOCK_SECOND)
-#define PAUSE_US      (100 * CLOCK_MS) /* of accepting, without a descriptor */
+#define CLIENTS    64
+#define HEAD_BYTES 8192
+#define READ_US    (5 * CLOCK_SECOND)
+#define WRITE_US   (10 * CLOCK_SECOND)
+#define PAUSE_US   (100 * CLOCK_MS) /* of accepting, without a descriptor */
 
 struct client {
     int fd; /* −1: none */
@@ -42,7 +42,8 @@ static struct {
     int64_t accept_again_us; /* 0: accepting does not pause */
 } status;
 
-/* -- answers ----------------------------------------------------------------------------------------------------------------- */
+/* -- answers
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static const char *reason_of(int code)
 {
@@ -144,14 +145,16 @@ static char *make_answer(const struct status_request *request, size_t *length)
             "X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; img-src data:; "
             "connect-src 'self'; script-src 'nonce-%s'; style-src 'nonce-%s'; frame-ancestors 'none'\r\n%s"
             "Connection: close\r\n\r\n",
-            code, reason_of(code), type_of(request), body_length, nonce, nonce, code == 405 ? "Allow: GET, HEAD\r\n" : "");
+            code, reason_of(code), type_of(request), body_length, nonce, nonce,
+            code == 405 ? "Allow: GET, HEAD\r\n" : "");
     if (!request->head)
         fwrite(body, 1, body_length, to);
     free(body);
     return fclose(to) == 0 ? answer : NULL;
 }
 
-/* -- clients ----------------------------------------------------------------------------------------------------------------- */
+/* -- clients
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static void drop(struct client *client)
 {
@@ -164,8 +167,8 @@ static void drop(struct client *client)
 static void send_some(struct client *client)
 {
     while (client->sent < client->length) {
-        ssize_t sent = send(client->fd, client->answer + client->sent, client->length - client->sent,
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent =
+            send(client->fd, client->answer + client->sent, client->length - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (sent < 0)
@@ -185,8 +188,8 @@ static void read_some(struct client *client, int64_t now_us)
         return;
     }
     client->length += (size_t)got;
-    struct status_request request =
-        status_request_parse(span_of((const uint8_t *)client->head, client->length), client->length == sizeof client->head);
+    struct status_request request = status_request_parse(span_of((const uint8_t *)client->head, client->length),
+                                                         client->length == sizeof client->head);
     if (request.status == 0)
         return;
     client->sent = client->length = 0;
@@ -230,7 +233,8 @@ static void accept_some(int64_t now_us)
     }
 }
 
-/* -- the loop ---------------------------------------------------------------------------------------------------------------- */
+/* -- the loop
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 enum { WATCH_CHANNEL, WATCH_LISTENER, WATCH_CLIENTS };
 
@@ -251,8 +255,8 @@ static void wait_and_serve(void)
     watched[WATCH_LISTENER] =
         (struct pollfd){.fd = status.accept_again_us == 0 ? status.start->listener->fd : -1, .events = POLLIN};
     for (int i = 0; i < CLIENTS; i++)
-        watched[WATCH_CLIENTS + i] = (struct pollfd){.fd = status.clients[i].fd,
-                                                     .events = status.clients[i].answer != NULL ? POLLOUT : POLLIN};
+        watched[WATCH_CLIENTS + i] =
+            (struct pollfd){.fd = status.clients[i].fd, .events = status.clients[i].answer != NULL ? POLLOUT : POLLIN};
     if (poll(watched, WATCH_CLIENTS + CLIENTS, wait_ms(now_us)) < 0)
         CHECK(errno == EINTR);
     now_us = clock_now_us();
@@ -288,7 +292,8 @@ _Noreturn void status_main(const struct status_start *start)
         wait_and_serve();
 }
 
-/* -- asking ------------------------------------------------------------------------------------------------------------------ */
+/* -- asking
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static int read_answer(int fd, FILE *to)
 {

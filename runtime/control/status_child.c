@@ -28,9 +28,8 @@ static void fill_source(struct snapshot_source *source, const struct server *ser
 static _Noreturn void become_status(struct server *server, int channel)
 {
     static const int disregarded[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, 0};
-    struct status_start start = {.listener = &server->sockets.status,
-                                 .channel = channel,
-                                 .account = &server->current->config.settings.account};
+    struct status_start start = {
+        .listener = &server->sockets.status, .channel = channel, .account = &server->current->config.settings.account};
     pid_t master = getppid();
     signals_reset_all();
     signals_disregard(disregarded);

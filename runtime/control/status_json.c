@@ -62,17 +62,18 @@ static json_t *route_of(const struct snapshot *snapshot, const struct snapshot_r
 static json_t *worker_of(const struct snapshot_worker *worker)
 {
     return json_pack("{s:i, s:i, s:i, s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:I}", "pid", (int)worker->pid, "number",
-                     worker->number, "generation", worker->generation, "state", status_state_name(worker->state), "uptime_s",
-                     seconds(worker->uptime_us), "threads", worker->threads, "threads_busy", worker->threads_busy,
-                     "connections", worker->connections, "idle", worker->idle, "queued", worker->queued, "requests",
-                     (json_int_t)worker->requests);
+                     worker->number, "generation", worker->generation, "state", status_state_name(worker->state),
+                     "uptime_s", seconds(worker->uptime_us), "threads", worker->threads, "threads_busy",
+                     worker->threads_busy, "connections", worker->connections, "idle", worker->idle, "queued",
+                     worker->queued, "requests", (json_int_t)worker->requests);
 }
 
 static json_t *thread_of(const struct snapshot *snapshot, const struct snapshot_thread *thread)
 {
-    return json_pack("{s:i, s:i, s:I, s:o, s:o, s:o, s:f}", "worker", (int)snapshot->workers[thread->worker].pid, "thread",
-                     thread->number, "request", (json_int_t)thread->request, "route", text(thread->route), "method",
-                     text(thread->method), "uri", text(thread->uri), "elapsed_ms", (double)thread->elapsed_us / 1000);
+    return json_pack("{s:i, s:i, s:I, s:o, s:o, s:o, s:f}", "worker", (int)snapshot->workers[thread->worker].pid,
+                     "thread", thread->number, "request", (json_int_t)thread->request, "route", text(thread->route),
+                     "method", text(thread->method), "uri", text(thread->uri), "elapsed_ms",
+                     (double)thread->elapsed_us / 1000);
 }
 
 void status_json_print(FILE *to, const struct snapshot *snapshot)
@@ -85,8 +86,8 @@ void status_json_print(FILE *to, const struct snapshot *snapshot)
         json_array_append_new(workers, worker_of(&snapshot->workers[i]));
     for (int i = 0; i < shown; i++)
         json_array_append_new(threads, thread_of(snapshot, &snapshot->threads[i]));
-    json_t *all = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:i, s:{s:i, s:i}, s:i}", "version", MR_VERSION, "master",
-                            (int)snapshot->master, "generation", snapshot->generation, "uptime_s",
+    json_t *all = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:i, s:{s:i, s:i}, s:i}", "version", MR_VERSION,
+                            "master", (int)snapshot->master, "generation", snapshot->generation, "uptime_s",
                             seconds(snapshot->uptime_us), "routes", routes, "workers", workers, "threads", threads,
                             "threads_more", snapshot->thread_count - shown, "connections", "idle", snapshot->idle,
                             "suspended", snapshot->suspended, "queued", snapshot->queued);

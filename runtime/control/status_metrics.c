@@ -56,13 +56,15 @@ static void put_counters(FILE *to, const struct snapshot *snapshot)
     }
 }
 
-static void put_histogram(FILE *to, const char *name, const struct snapshot_route *route, const struct histogram *histogram)
+static void put_histogram(FILE *to, const char *name, const struct snapshot_route *route,
+                          const struct histogram *histogram)
 {
     uint64_t count = histogram_count(histogram);
     for (int octave = FIRST_OCTAVE; octave <= LAST_OCTAVE; octave++) {
         uint64_t end_us = UINT64_C(1) << octave;
         put_sample(to, name, "_bucket", route);
-        fprintf(to, ",le=\"%g\"} %" PRIu64 "\n", (double)end_us / CLOCK_SECOND, histogram_count_below(histogram, end_us));
+        fprintf(to, ",le=\"%g\"} %" PRIu64 "\n", (double)end_us / CLOCK_SECOND,
+                histogram_count_below(histogram, end_us));
     }
     put_sample(to, name, "_bucket", route);
     fprintf(to, ",le=\"+Inf\"} %" PRIu64 "\n", count);

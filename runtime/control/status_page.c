@@ -11,16 +11,21 @@
 #define THREADS_MAX 200
 
 static const char style[] =
-    ":root{color-scheme:light dark;--ink:#1c2430;--quiet:#56606e;--paper:#fbfbf9;--line:#d9dce1;--head:#eef0f3;--bad:#a8201a}"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--quiet:#a3abb6;--paper:#14181d;--line:#333a44;--head:#1e242c;"
+    ":root{color-scheme:light "
+    "dark;--ink:#1c2430;--quiet:#56606e;--paper:#fbfbf9;--line:#d9dce1;--head:#eef0f3;--bad:#a8201a}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--quiet:#a3abb6;--paper:#14181d;--line:#333a44;--head:#"
+    "1e242c;"
     "--bad:#ff8f85}}"
     "*{box-sizing:border-box}body{margin:0 auto;max-width:76rem;padding:1rem;font:15px/1.45 system-ui,sans-serif;"
-    "color:var(--ink);background:var(--paper)}h1{font-size:1.3rem;margin:0 0 .2rem}h2{font-size:1rem;margin:1.4rem 0 .4rem}"
+    "color:var(--ink);background:var(--paper)}h1{font-size:1.3rem;margin:0 0 .2rem}h2{font-size:1rem;margin:1.4rem 0 "
+    ".4rem}"
     "p{margin:.2rem 0;color:var(--quiet)}.box{overflow-x:auto;border:1px solid var(--line);border-radius:.4rem}"
-    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:.3rem .6rem;text-align:right;"
+    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:.3rem "
+    ".6rem;text-align:right;"
     "white-space:nowrap;border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}th{background:var(--head);"
     "font-weight:600;color:var(--quiet)}th.l,td.l{text-align:left}td.wide{white-space:normal;overflow-wrap:anywhere;"
-    "min-width:14rem}.bad{color:var(--bad);font-weight:600}dl{display:flex;flex-wrap:wrap;gap:.3rem 1.6rem;margin:.6rem 0}"
+    "min-width:14rem}.bad{color:var(--bad);font-weight:600}dl{display:flex;flex-wrap:wrap;gap:.3rem "
+    "1.6rem;margin:.6rem 0}"
     "dt{color:var(--quiet)}dd{margin:0;font-variant-numeric:tabular-nums}dl div{display:flex;gap:.4rem}";
 
 /* Only what is inside <main> changes: nothing flickers, and the place on the page stays. */
@@ -66,8 +71,9 @@ static void put_summary(FILE *to, const struct snapshot *snapshot)
 {
     fprintf(to, "<h1>Millrace</h1><p>Version %s, process %d, up %.0f s, generation %d.</p><dl>", MR_VERSION,
             (int)snapshot->master, (double)snapshot->uptime_us / CLOCK_SECOND, snapshot->generation);
-    fprintf(to, "<div><dt>idle connections</dt><dd>%d</dd></div><div><dt>queued requests</dt><dd>%d</dd></div>"
-                "<div><dt>suspended requests</dt><dd>%d</dd></div>",
+    fprintf(to,
+            "<div><dt>idle connections</dt><dd>%d</dd></div><div><dt>queued requests</dt><dd>%d</dd></div>"
+            "<div><dt>suspended requests</dt><dd>%d</dd></div>",
             snapshot->idle, snapshot->queued, snapshot->suspended);
     for (int i = 0; i < LEDGER_EVENTS; i++) {
         fprintf(to, "<div title=\"%s\"><dt>", status_events[i].help);
@@ -80,10 +86,12 @@ static void put_summary(FILE *to, const struct snapshot *snapshot)
 
 static void put_routes(FILE *to, const struct snapshot *snapshot)
 {
-    fputs("<h2>Routes</h2><div class=\"box\" tabindex=\"0\"><table id=\"routes\"><thead><tr><th class=\"l\">route<th>requests"
-          "<th>per second<th>errors<th>refused<th>queue 50 %, ms<th>99 %<th>99.9 %<th>handler 50 %, ms<th>99 %<th>99.9 %"
-          "</tr></thead><tbody>",
-          to);
+    fputs(
+        "<h2>Routes</h2><div class=\"box\" tabindex=\"0\"><table id=\"routes\"><thead><tr><th "
+        "class=\"l\">route<th>requests"
+        "<th>per second<th>errors<th>refused<th>queue 50 %, ms<th>99 %<th>99.9 %<th>handler 50 %, ms<th>99 %<th>99.9 %"
+        "</tr></thead><tbody>",
+        to);
     for (int i = 0; i < snapshot->route_count; i++) {
         const struct snapshot_route *route = &snapshot->routes[i];
         double rate = rates_of(snapshot, route);

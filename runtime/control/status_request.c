@@ -1,6 +1,6 @@
 /*
- * status_request.c: reads a request's first line and finds the end of its head. Source: RFC 9112 section 3; header fields
- * mean nothing here, since every answer closes its connection.
+ * status_request.c: reads a request's first line and finds the end of its head. Source: RFC 9112 section 3; header
+ * fields mean nothing here, since every answer closes its connection.
  */
 #include "control/status_request.h"
 
@@ -57,7 +57,8 @@ struct status_request status_request_parse(struct span bytes, bool full)
     }
     request.status = 400;
     if (!take_until(&rest, "\r\n", &line) || !take_until(&line, " ", &method) || !take_until(&line, " ", &target) ||
-        !is_version(line) || target.length == 0 || target.at[0] != '/' || memchr(target.at, '\0', target.length) != NULL)
+        !is_version(line) || target.length == 0 || target.at[0] != '/' ||
+        memchr(target.at, '\0', target.length) != NULL)
         return request;
     request.head = span_is(method, "HEAD");
     request.status = !request.head && !span_is(method, "GET") ? 405 : find_resource(target, &request.resource);

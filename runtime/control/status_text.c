@@ -39,7 +39,8 @@ static void put_workers(FILE *to, const struct snapshot *snapshot)
         const struct snapshot_worker *worker = &snapshot->workers[i];
         fprintf(to, "%8d %6d %10d %-9s %8.0f %4d/%-4d %11d %6d %6d %12" PRIu64 "\n", (int)worker->pid, worker->number,
                 worker->generation, status_state_name(worker->state), (double)worker->uptime_us / CLOCK_SECOND,
-                worker->threads_busy, worker->threads, worker->connections, worker->idle, worker->queued, worker->requests);
+                worker->threads_busy, worker->threads, worker->connections, worker->idle, worker->queued,
+                worker->requests);
     }
 }
 
@@ -52,16 +53,17 @@ static void put_times(FILE *to, const struct histogram *histogram)
 
 static void put_routes(FILE *to, const struct snapshot *snapshot)
 {
-    fprintf(to, "\n%-20s %12s %8s %8s %8s  queue ms: 50 %%     99 %%    99.9 %%  handler: 50 %%     99 %%    99.9 %%\n", "route",
-            "requests", "per s", "errors", "refused");
+    fprintf(to, "\n%-20s %12s %8s %8s %8s  queue ms: 50 %%     99 %%    99.9 %%  handler: 50 %%     99 %%    99.9 %%\n",
+            "route", "requests", "per s", "errors", "refused");
     for (int i = 0; i < snapshot->route_count; i++) {
         const struct snapshot_route *route = &snapshot->routes[i];
         double rate = rates_of(snapshot, route);
         char per_second[24] = "-";
         if (rate >= 0)
             snprintf(per_second, sizeof per_second, "%.0f", rate);
-        fprintf(to, "%-20s %12" PRIu64 " %8s %8" PRIu64 " %8" PRIu64 "      ", route->path[0] ? route->path : "(no route)",
-                route->requests, per_second, route->errors, route->refused);
+        fprintf(to, "%-20s %12" PRIu64 " %8s %8" PRIu64 " %8" PRIu64 "      ",
+                route->path[0] ? route->path : "(no route)", route->requests, per_second, route->errors,
+                route->refused);
         put_times(to, &route->queue);
         fputs("     ", to);
         put_times(to, &route->handler);

@@ -7,14 +7,17 @@
 enum move { STAY, START, LATE, READY, RESTART, DRAIN, KILL, NEVER, END };
 
 static const enum move table[SUPERVISE_STATES][SUPERVISE_EVENTS] = {
-    [SUPERVISE_NONE]     = {[SUPERVISE_START] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
-    [SUPERVISE_STARTING] = {[SUPERVISE_IS_READY] = READY, [SUPERVISE_EXITED] = RESTART, [SUPERVISE_DUE] = LATE,
-                            [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
-    [SUPERVISE_READY]    = {[SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
-    [SUPERVISE_WAITING]  = {[SUPERVISE_DUE] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
+    [SUPERVISE_NONE] = {[SUPERVISE_START] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
+    [SUPERVISE_STARTING] = {[SUPERVISE_IS_READY] = READY,
+                            [SUPERVISE_EXITED] = RESTART,
+                            [SUPERVISE_DUE] = LATE,
+                            [SUPERVISE_STOP] = DRAIN,
+                            [SUPERVISE_KILL] = KILL},
+    [SUPERVISE_READY] = {[SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
+    [SUPERVISE_WAITING] = {[SUPERVISE_DUE] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
     [SUPERVISE_STOPPING] = {[SUPERVISE_EXITED] = END, [SUPERVISE_DUE] = KILL, [SUPERVISE_KILL] = KILL},
-    [SUPERVISE_KILLED]   = {[SUPERVISE_EXITED] = END},
-    [SUPERVISE_GONE]     = {STAY},
+    [SUPERVISE_KILLED] = {[SUPERVISE_EXITED] = END},
+    [SUPERVISE_GONE] = {STAY},
 };
 
 static enum supervise_action start(struct supervise *worker, int64_t now_us, const struct supervise_limits *limits)
@@ -24,11 +27,10 @@ static enum supervise_action start(struct supervise *worker, int64_t now_us, con
     return SUPERVISE_DO_FORK;
 }
 
-/* The first restart is at once; a worker that ends quickly again and again waits longer each time. It is given up only when
- * it does not become ready any more: one that does and then crashes was perhaps sent the request that does it, and nobody
- * outside may stop the server. */
-static enum supervise_action restart(struct supervise *worker, int64_t now_us,
-                                     const struct supervise_limits *limits)
+/* The first restart is at once; a worker that ends quickly again and again waits longer each time. It is given up only
+ * when it does not become ready any more: one that does and then crashes was perhaps sent the request that does it, and
+ * nobody outside may stop the server. */
+static enum supervise_action restart(struct supervise *worker, int64_t now_us, const struct supervise_limits *limits)
 {
     bool unready = worker->state == SUPERVISE_STARTING;
     bool quick = unready || now_us - worker->ready_us < SUPERVISE_QUICK_US;

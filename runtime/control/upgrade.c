@@ -23,10 +23,11 @@
 
 #define VARIABLE   "MILLRACE_UPGRADE"
 #define HEADING    "millrace-upgrade 1"
-#define READY      "ready"
+#define READY      "ready %d" /* the generation's number */
 #define TEXT_BYTES 16384
 
-/* -- the old master: passing on --------------------------------------------------------------------------------------------- */
+/* -- the old master: passing on
+ * --------------------------------------------------------------------------------------------- */
 
 static void pass(FILE *to, const char *name, int fd)
 {
@@ -149,7 +150,7 @@ void upgrade_hear(struct server *server)
         return;
     }
     text[got] = '\0';
-    if (strcmp(text, READY) == 0 && !upgrade->done)
+    if (!upgrade->done && sscanf(text, READY, &upgrade->generation) == 1)
         succeed(server);
     else if (upgrade->why[0] == '\0')
         memcpy(upgrade->why, text, sizeof text);
@@ -184,13 +185,26 @@ void upgrade_fire_due(struct server *server, int64_t now_us)
     kill(upgrade->pid, SIGKILL);
 }
 
+void upgrade_look(struct server *server)
+{
+    struct upgrade *upgrade = &server->upgrade;
+    if (upgrade->generation == 0)
+        return;
+    for (int i = 0; i < server->generation_count; i++)
+        if (!generation_has_parted(server->generations[i]))
+            return;
+    server_write_outcome(server, "ok %d", upgrade->generation);
+    upgrade->generation = 0;
+}
+
 void upgrade_cancel(struct server *server)
 {
     if (server->upgrade.pid > 0 && !server->upgrade.done)
         kill(server->upgrade.pid, SIGKILL);
 }
 
-/* -- the new master: taking over ------------------------------------------------------------------------------------------- */
+/* -- the new master: taking over
+ * ------------------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -259,10 +273,8 @@ int upgrade_inherit(struct inheritance *inheritance)
 {
     char text[TEXT_BYTES];
     const char *number = getenv(VARIABLE);
-    *inheritance = (struct inheritance){.ledger_fd = -1,
-                                        .channel = -1,
-                                        .handover = {.receive_fd = -1, .send_fd = -1},
-                                        .sockets.status.fd = -1};
+    *inheritance = (struct inheritance){
+        .ledger_fd = -1, .channel = -1, .handover = {.receive_fd = -1, .send_fd = -1}, .sockets.status.fd = -1};
     inheritance->fds[0] = -1;
     if (number == NULL)
         return 0;
@@ -280,7 +292,9 @@ void upgrade_tell_fault(int channel, const char *line)
         log_warning("upgrade", "the old master does not listen: %s", strerror(errno));
 }
 
-void upgrade_tell_ready(int channel)
+void upgrade_tell_ready(int channel, int generation)
 {
-    upgrade_tell_fault(channel, READY);
+    char text[32];
+    snprintf(text, sizeof text, READY, generation);
+    upgrade_tell_fault(channel, text);
 }

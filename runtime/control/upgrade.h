@@ -24,6 +24,7 @@ struct upgrade {
     int channel;    /* from it */
     int64_t due_us; /* it is ended when it is not ready by then; 0: nothing is due */
     bool done;      /* it has taken over */
+    int generation; /* its number there, until that was told; 0: was told, or not done */
     char why[512];  /* its first fault, "" : none */
 };
 
@@ -32,6 +33,9 @@ void upgrade_hear(struct server *server);
 bool upgrade_reap(struct server *server, pid_t pid, int status);
 void upgrade_fire_due(struct server *server, int64_t now_us);
 void upgrade_cancel(struct server *server);
+
+/* Whatever has happened: is every request the new one's from now on? */
+void upgrade_look(struct server *server);
 
 /* In the new master: what it has inherited. */
 #define UPGRADE_FDS_MAX (CONFIG_LISTENERS_MAX + 8)
@@ -48,6 +52,6 @@ int upgrade_inherit(struct inheritance *inheritance) __attribute__((warn_unused_
 
 /* Tells the old master what is wrong, or that this one serves. */
 void upgrade_tell_fault(int channel, const char *line);
-void upgrade_tell_ready(int channel);
+void upgrade_tell_ready(int channel, int generation);
 
 #endif

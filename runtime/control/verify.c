@@ -24,13 +24,15 @@
 #endif
 
 enum { SAYS_FAULT = -1, SAYS_DONE = -2 };
+enum { SAYS_OPENING = 1000000 }; /* and the route's number: should it end the process, the master knows which it was */
 
 struct word {
     int route; /* whose copy comes with it, or one of the above */
     char text[ROUTE_WHY_BYTES];
 };
 
-/* -- the child --------------------------------------------------------------------------------------------------------- */
+/* -- the child
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void say(int channel, int route, int fd, const char *text)
 {
@@ -58,7 +60,8 @@ static int copy_bytes(int to, int from)
     return got < 0 ? -1 : fcntl(to, F_ADD_SEALS, ALL_SEALS);
 }
 
-/* Returns the sealed copy of the route's file, −1 with errno. A FIFO would wait for a writer, a device may do anything. */
+/* Returns the sealed copy of the route's file, −1 with errno. A FIFO would wait for a writer, a device may do anything.
+ */
 static int copy_object(const struct settings_route *route, int number)
 {
     struct stat status;
@@ -104,6 +107,7 @@ static _Noreturn void check(struct settings *settings, int channel)
     }
     for (int i = 0; i < (int)settings->route_count; i++) {
         struct settings_route *route = (struct settings_route *)(uintptr_t)&settings->routes[i];
+        say(channel, SAYS_OPENING + i, -1, "");
         route->object_fd = find_copy(settings, i, why);
         if (route->object_fd < 0 || route_open(route_by_number(&table, i), why) < 0)
             say(channel, SAYS_FAULT, -1, why);
@@ -114,7 +118,8 @@ static _Noreturn void check(struct settings *settings, int channel)
     _exit(0);
 }
 
-/* -- the master -------------------------------------------------------------------------------------------------------- */
+/* -- the master
+ * -------------------------------------------------------------------------------------------------------- */
 
 int verify_begin(struct verify *verify, const struct config *config)
 {
@@ -133,7 +138,7 @@ int verify_begin(struct verify *verify, const struct config *config)
         close(ends[0]);
         return -1;
     }
-    *verify = (struct verify){.pid = pid, .channel = ends[0]};
+    *verify = (struct verify){.pid = pid, .channel = ends[0], .at = -1};
     return 0;
 }
 
@@ -144,14 +149,31 @@ static enum verify_result finish(struct verify *verify, bool done)
     return done && verify->faults == 0 ? VERIFY_DONE : VERIFY_FAILED;
 }
 
+static void report_end(const struct verify *verify, const struct config *config, config_report report)
+{
+    char text[ROUTE_WHY_BYTES];
+    if (verify->at < 0 || verify->at >= (int)config->settings.route_count) {
+        report("the check of the applications ended by itself");
+        return;
+    }
+    const struct settings_route *route = &config->settings.routes[verify->at];
+    snprintf(text, sizeof text, "%.100s: route %.100s: %.200s ends the process that opens it: it is broken",
+             route->where, route->path, route->file);
+    report(text);
+}
+
 enum verify_result verify_hear(struct verify *verify, struct config *config, config_report report)
 {
     struct word word;
     int fd;
     ssize_t got = packet_receive(verify->channel, &word, sizeof word, &fd);
     if (got != sizeof word) {
-        report("an application ended the check: it must not end the process or crash while it is opened");
+        report_end(verify, config, report);
         return finish(verify, false);
+    }
+    if (word.route >= SAYS_OPENING) {
+        verify->at = word.route - SAYS_OPENING;
+        return VERIFY_MORE;
     }
     if (word.route == SAYS_DONE)
         return finish(verify, true);

@@ -14,6 +14,7 @@ struct verify {
     pid_t pid;   /* 0: none runs */
     int channel; /* readable when there is something to hear */
     int faults;
+    int at; /* the route whose application is being opened, −1: none yet */
 };
 
 enum verify_result { VERIFY_MORE, VERIFY_DONE, VERIFY_FAILED };

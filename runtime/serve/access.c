@@ -53,7 +53,8 @@ static size_t put_line(char *to, const struct request *request)
     length += put_text(to + length, 32, request->method);
     length += put_text(to + length, 1200, request->uri);
     length += (size_t)snprintf(to + length, 64, "%d %" PRId64 " ", request->status, request->sent_bytes);
-    length += put_text(to + length, SETTINGS_PATH_BYTES + 8, request->route == NULL ? "" : request->route->settings->path);
+    length +=
+        put_text(to + length, SETTINGS_PATH_BYTES + 8, request->route == NULL ? "" : request->route->settings->path);
     if (request->started_us == 0)
         return length + (size_t)snprintf(to + length, 64, "- -\n");
     return length + (size_t)snprintf(to + length, 64, "%.3f %.3f\n", ms(request->started_us - request->ready_us),
@@ -74,8 +75,8 @@ void access_flush(struct access *access, struct access_buffer *buffer)
 {
     size_t done = 0;
     while (done < buffer->length) {
-        ssize_t written = write(atomic_load_explicit(&access->fd, memory_order_relaxed), buffer->bytes + done,
-                                buffer->length - done);
+        ssize_t written =
+            write(atomic_load_explicit(&access->fd, memory_order_relaxed), buffer->bytes + done, buffer->length - done);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)

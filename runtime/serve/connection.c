@@ -55,8 +55,8 @@ static void become(struct connection *connection, enum connection_state state, e
     lane_set_timer(connection->lane, connection, timer);
 }
 
-/* The connection is no longer this worker's. Its descriptor leaves the epoll set first: closing alone does not take it out
- * while another descriptor for the socket is open. */
+/* The connection is no longer this worker's. Its descriptor leaves the epoll set first: closing alone does not take it
+ * out while another descriptor for the socket is open. */
 static void forget(struct connection *connection)
 {
     struct lane *lane = connection->lane;
@@ -76,8 +76,8 @@ static void close_now(struct connection *connection)
     if (connection->state == CONNECTION_CLOSED)
         return;
     epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-    /* For the peer, closing does nothing while another descriptor is open: the accepting worker's, or that of a child which
-     * a handler has just forked. */
+    /* For the peer, closing does nothing while another descriptor is open: the accepting worker's, or that of a child
+     * which a handler has just forked. */
     shutdown(connection->fd, SHUT_RDWR);
     forget(connection);
 }
@@ -205,8 +205,8 @@ static void enqueue(struct connection *connection)
         become(connection, CONNECTION_QUEUED, LANE_TIMER_QUEUE);
 }
 
-/* A front end repeats a request whose connection has closed before an answer came. One that has crashed its worker would
- * take the next along. */
+/* A front end repeats a request whose connection has closed before an answer came. One that has crashed its worker
+ * would take the next along. */
 static bool has_crashed_a_worker(const struct connection *connection)
 {
     const struct lane *lane = connection->lane;
@@ -453,8 +453,8 @@ void connection_close_idle(struct connection *connection)
     lane_make_ready(connection->lane, connection);
 }
 
-/* Between two requests nothing of the connection is in this process: another worker can go on with it. Bytes that have come
- * by now wait in the socket. */
+/* Between two requests nothing of the connection is in this process: another worker can go on with it. Bytes that have
+ * come by now wait in the socket. */
 int connection_move(struct connection *connection)
 {
     epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);

@@ -1,6 +1,6 @@
 /*
- * crash.c: the handler of deadly signals. Whatever it calls must be safe in a signal handler of a process whose memory may be
- * in any state: it writes raw addresses, and a child of the master finds out what they mean.
+ * crash.c: the handler of deadly signals. Whatever it calls must be safe in a signal handler of a process whose memory
+ * may be in any state: it writes raw addresses, and a child of the master finds out what they mean.
  */
 #include "serve/crash.h"
 
@@ -46,8 +46,7 @@ static struct registers registers_of(const ucontext_t *context)
     return (struct registers){.at = (uintptr_t)all[REG_RIP], .stack = stack, .frame = (uintptr_t)all[REG_RBP]};
 #elif defined(__aarch64__)
     const mcontext_t *all = &context->uc_mcontext;
-    return (struct registers){
-        .at = all->pc, .stack = all->sp, .frame = all->regs[29], .caller = all->regs[30]};
+    return (struct registers){.at = all->pc, .stack = all->sp, .frame = all->regs[29], .caller = all->regs[30]};
 #else
     (void)context;
     return (struct registers){0};
@@ -78,8 +77,8 @@ static void add_frame(struct scoreboard_crash *crash, uintptr_t address)
         crash->frames[crash->frame_count++] = address;
 }
 
-/* Nothing says how to unwind from what is no code, as after a call through a bad pointer: its caller is on the stack, the
- * others are in the chain of frame pointers, as far as there is one. */
+/* Nothing says how to unwind from what is no code, as after a call through a bad pointer: its caller is on the stack,
+ * the others are in the chain of frame pointers, as far as there is one. */
 static void follow_frame_pointers(struct scoreboard_crash *crash, const struct registers *registers)
 {
     uintptr_t frame = registers->frame, stack = registers->stack;

@@ -346,6 +346,10 @@ static void drain(struct lane *lane, int how)
         move_idle(lane);
     else
         close_idle(lane);
+    if (!lane->parted && lane->move_again_us == 0) {
+        lane->parted = true;
+        worker_lane_parted(lane->worker);
+    }
     if (worker_is_empty(lane->worker)) {
         access_flush(&lane->worker->access, &lane->access);
         lane->ended = true;

@@ -55,6 +55,7 @@ struct lane {
     _Alignas(64) int epoll_fd;
     bool reserved; /* a waiting thread is set aside to take the lane over */
     bool listening;
+    bool parted; /* it drains, and what was at rest has gone */
     bool ended;
     int64_t now_us;
     int64_t listen_again_us; /* accepting pauses until then, 0: it does not */

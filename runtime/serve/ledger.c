@@ -46,7 +46,8 @@ void ledger_count(struct ledger *ledger, enum ledger_event event)
     atomic_fetch_add_explicit(&ledger->events[event], 1, memory_order_relaxed);
 }
 
-/* -- sums -------------------------------------------------------------------------------------------------------------- */
+/* -- sums
+ * -------------------------------------------------------------------------------------------------------------- */
 
 static void begin(struct ledger *ledger)
 {
@@ -102,7 +103,8 @@ void ledger_take(struct ledger *ledger, const struct shared *shared, int slot)
     end(ledger);
 }
 
-/* -- crashes ------------------------------------------------------------------------------------------------------------ */
+/* -- crashes
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {

@@ -1,7 +1,7 @@
 /*
- * limits.c: looks after handlers that take long, and asks for a replacement when the worker's time has come. Looking is done
- * by the worker's first thread, and only while a handler has lost its lane: an idle server makes no wake-ups, and short
- * handlers cost nothing.
+ * limits.c: looks after handlers that take long, and asks for a replacement when the worker's time has come. Looking is
+ * done by the worker's first thread, and only while a handler has lost its lane: an idle server makes no wake-ups, and
+ * short handlers cost nothing.
  */
 #include "serve/limits.h"
 
@@ -48,7 +48,8 @@ void limits_fini(struct limits *limits)
     free(limits->overdue);
 }
 
-/* -- time -------------------------------------------------------------------------------------------------------------- */
+/* -- time
+ * -------------------------------------------------------------------------------------------------------------- */
 
 void limits_notice(struct limits *limits)
 {
@@ -60,8 +61,8 @@ void limits_notice(struct limits *limits)
     }
 }
 
-/* A child of the master, with the worker's rights, looks at the thread's stack. A process that has changed its user is closed
- * to others of that user, so it is opened until the master says that the look is over. */
+/* A child of the master, with the worker's rights, looks at the thread's stack. A process that has changed its user is
+ * closed to others of that user, so it is opened until the master says that the look is over. */
 static void let_be_traced(struct limits *limits)
 {
     if (limits->traced++ > 0)
@@ -89,7 +90,8 @@ static void report_slow(struct limits *limits, int thread)
 static void ask_for_replacement(struct limits *limits, enum worker_reason reason)
 {
     int64_t now_us = clock_now_us(), asked_us = atomic_load(&limits->asked_us);
-    if (atomic_load(&limits->worker->draining) != WORKER_SERVES || (asked_us != 0 && now_us - asked_us < ASK_AGAIN_US) ||
+    if (atomic_load(&limits->worker->draining) != WORKER_SERVES ||
+        (asked_us != 0 && now_us - asked_us < ASK_AGAIN_US) ||
         !atomic_compare_exchange_strong(&limits->asked_us, &asked_us, now_us))
         return;
     worker_tell_master(limits->worker, WORKER_RETIRE, reason);
@@ -166,7 +168,8 @@ int limits_deadline_ms(const struct request *request)
     return left_us <= 0 ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
-/* -- requests and memory ----------------------------------------------------------------------------------------------- */
+/* -- requests and memory
+ * ----------------------------------------------------------------------------------------------- */
 
 static int64_t resident_bytes(const struct limits *limits)
 {

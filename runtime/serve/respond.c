@@ -127,8 +127,8 @@ static size_t error_length(const struct request *request)
                : (size_t)(request->err.wrNext - (request->error_buffer + RECORD_HEADER_BYTES));
 }
 
-/* What a handler writes to its err stream goes to the front end, and to the log, line by line: some front ends, and HTTP,
- * have no place for it. */
+/* What a handler writes to its err stream goes to the front end, and to the log, line by line: some front ends, and
+ * HTTP, have no place for it. */
 static void log_errors(const struct request *request, size_t length)
 {
     struct span text = span_of(request->error_buffer + RECORD_HEADER_BYTES, length);

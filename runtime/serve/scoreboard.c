@@ -1,5 +1,6 @@
 /*
- * scoreboard.c: the layout of the shared memory, and how it is written and read. Made by the master, used by every process.
+ * scoreboard.c: the layout of the shared memory, and how it is written and read. Made by the master, used by every
+ * process.
  */
 #include "serve/scoreboard.h"
 
@@ -9,7 +10,8 @@
 
 #define READ_TRIES 100 /* of a thread's line: a writer is between two versions for less than a microsecond */
 
-/* -- layout ----------------------------------------------------------------------------------------------------------- */
+/* -- layout -----------------------------------------------------------------------------------------------------------
+ */
 
 static size_t round_up(size_t bytes, size_t to)
 {
@@ -74,7 +76,8 @@ void scoreboard_clear(const struct shared *shared, int slot)
     shared_clear(shared, scoreboard_slot(board, slot), board->slot_bytes);
 }
 
-/* -- balancing -------------------------------------------------------------------------------------------------------- */
+/* -- balancing --------------------------------------------------------------------------------------------------------
+ */
 
 void scoreboard_sent(const struct scoreboard *board, int slot)
 {
@@ -115,7 +118,8 @@ int scoreboard_choose(const struct scoreboard *board, int self)
     return difference > 1 && difference > fewest / 8 ? chosen : self;
 }
 
-/* -- a thread's line -------------------------------------------------------------------------------------------------- */
+/* -- a thread's line --------------------------------------------------------------------------------------------------
+ */
 
 static void copy_text(char *to, const char *from, size_t room)
 {

@@ -86,7 +86,8 @@ static void empty_error(FCGX_Stream *err, int closing)
     if (closing)
         return;
     if (request->error_buffer == NULL) {
-        request->error_buffer = arena_take(&request->arena, RECORD_HEADER_BYTES + REQUEST_ERROR_BYTES + RECORD_END_BYTES);
+        request->error_buffer =
+            arena_take(&request->arena, RECORD_HEADER_BYTES + REQUEST_ERROR_BYTES + RECORD_END_BYTES);
     } else if (respond_flush_errors(request) < 0) {
         close_stream(err, ERROR_CUT);
         return;

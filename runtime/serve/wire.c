@@ -1,5 +1,6 @@
 /*
- * wire.c: a connection's socket: reading into its request, sending its answer. Runs on the lane, and on a handler's thread.
+ * wire.c: a connection's socket: reading into its request, sending its answer. Runs on the lane, and on a handler's
+ * thread.
  */
 #include "serve/wire.h"
 

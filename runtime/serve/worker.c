@@ -77,8 +77,8 @@ void worker_connection_closed(struct worker *worker)
         worker_wake_lanes(worker);
 }
 
-/* When the server stops, nobody takes over what connects from now on: closed here and by the master, the listener turns it
- * away. */
+/* When the server stops, nobody takes over what connects from now on: closed here and by the master, the listener turns
+ * it away. */
 static void close_listeners(struct worker *worker)
 {
     for (int i = 0; i < worker->start.listener_count; i++)
@@ -92,6 +92,12 @@ void worker_lane_stopped_listening(struct worker *worker)
     if (atomic_load(&worker->draining) == WORKER_ENDS && !worker->settings->debug)
         close_listeners(worker);
     worker_wake_lanes(worker);
+}
+
+void worker_lane_parted(struct worker *worker)
+{
+    if (atomic_fetch_add(&worker->parted_lanes, 1) == worker->settings->lanes - 1)
+        worker_tell_master(worker, WORKER_PARTED, 0);
 }
 
 void worker_lane_ended(struct worker *worker)

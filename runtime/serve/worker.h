@@ -57,6 +57,7 @@ struct worker {
     _Atomic int draining;         /* enum worker_draining; only ever grows */
     _Atomic unsigned next_lane;
     _Atomic int listening_lanes;
+    _Atomic int parted_lanes;
     _Atomic int running_lanes;
     _Atomic int64_t refusals_logged_us; /* when requests that were refused were last logged */
     _Atomic unsigned refusals_unlogged;
@@ -70,6 +71,7 @@ struct worker_word {
 
 enum worker_word_kind {
     WORKER_READY = 'r',  /* to the master: every lane accepts */
+    WORKER_PARTED = 'p', /* to the master: told to drain, it has stopped accepting and has parted with what was at rest */
     WORKER_RETIRE = 'x', /* to the master: replace me; `value` is an enum worker_reason */
     WORKER_SLOW = 's',   /* to the master: `value` is the place in the pool of a thread past its request's time limit */
     WORKER_DRAIN = 'd',  /* to the worker: finish what runs and leave; `value` is an enum worker_draining */
@@ -89,6 +91,7 @@ _Noreturn void worker_main(const struct worker_start *start);
 
 void worker_connection_closed(struct worker *worker);
 void worker_lane_stopped_listening(struct worker *worker);
+void worker_lane_parted(struct worker *worker); /* once a lane, when it drains: see WORKER_PARTED */
 void worker_lane_ended(struct worker *worker);
 
 /* True when no lane accepts and no connection is open but those of handlers past their hard time limit: a draining worker

@@ -1,5 +1,5 @@
-/* deadline.c: answers with the milliseconds that are left of its time limit, before and after as many milliseconds of sleep as
- * the query says. */
+/* deadline.c: answers with the milliseconds that are left of its time limit, before and after as many milliseconds of
+ * sleep as the query says. */
 #include <poll.h>
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,7 +29,7 @@ static pid_t server_owner;
 static const char *const server_routes[] = {
     "hello",    "echo",   "env",    "crash",     "nothing", "sleeper", "exit",    "bad_header", "status",  "bigout",
     "readpart", "errout", "forker", "unroutine", "params",  "talker",  "watcher", "pid",        "formats", "ticker",
-    "fault", "deadline", "hog",
+    "fault", "deadline", "hog", "bighello", "page8k",
 };
 
 static const char *server_build(void)
@@ -110,6 +111,8 @@ static void server_write_conf(struct server *server, const char *options)
         fprintf(conf, "threads = %d\n", SERVER_THREADS);
     if (!server_sets(options, "queue_ms =")) /* a machine busy with other things must not make a 503 */
         fprintf(conf, "queue_ms = 1000\n");
+    if (!server_sets(options, "socket_mode =")) /* nginx has a user of its own */
+        fprintf(conf, "socket_mode = \"0666\"\n");
     if (!server_sets(options, "max_body ="))
         fprintf(conf, "max_body = 16M\n");
     if (options)
@@ -216,6 +219,7 @@ static void server_prepare(struct server *server)
 
     if (!server_owner) {
         server_owner = getpid();
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* a new master outlives the one that has started it */
         srand((unsigned)server_owner);
         atexit(server_clean);
     }
@@ -262,6 +266,58 @@ struct server *server_shared(void)
         server_is_shared = true;
     }
     return &server_one;
+}
+
+const char *server_scratch(const char *name)
+{
+    static char path[SERVER_PATH_MAX + 40];
+
+    mkdir(server_base(), 0755);
+    snprintf(path, sizeof path, "%s/%s", server_base(), name);
+    return path;
+}
+
+void server_reconfigure(struct server *server, const char *options)
+{
+    server_write_conf(server, options);
+}
+
+static bool server_has_outcome(void *context)
+{
+    const struct server *server = context;
+    char path[SERVER_PATH_MAX + 20];
+
+    snprintf(path, sizeof path, "%s/pid.reload", server->directory);
+    return access(path, F_OK) == 0;
+}
+
+const char *server_signal_outcome(struct server *server, int signal)
+{
+    char path[SERVER_PATH_MAX + 20];
+    char *line;
+
+    snprintf(path, sizeof path, "%s/pid.reload", server->directory);
+    unlink(path);
+    kill(server->pid, signal);
+    SUITE_CHECK(deadline_wait(SERVER_START_MS, server_has_outcome, server), "nothing has come of signal %d: %s", signal,
+                server_last_line(server, "log"));
+    line = (char *)server_last_line(server, "pid.reload");
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
+void server_follow(struct server *server)
+{
+    char *end;
+    pid_t pid = (pid_t)strtol(server_last_line(server, "pid"), &end, 10);
+    int status;
+
+    SUITE_CHECK(pid > 0 && *end == '\n', "the pid file holds no number");
+    if (pid == server->pid)
+        return;
+    status = server_wait(server, SERVER_STOP_MS);
+    SUITE_CHECK(status == 0, "the old master ended with status %d", status);
+    server->pid = pid;
 }
 
 static bool server_has_ended(void *context)

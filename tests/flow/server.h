@@ -46,6 +46,19 @@ const char *server_app(const char *name);
 /* The server that the cases of one program share: started by the first that asks, again when it no longer runs. */
 struct server *server_shared(void);
 
+/* Writes another configuration for the running server, with these options. */
+void server_reconfigure(struct server *server, const char *options);
+
+/* Sends SIGHUP or SIGUSR2 and waits for what comes of it: the line in the pid file's neighbour. Valid until the next call. */
+const char *server_signal_outcome(struct server *server, int signal);
+
+/* After a binary upgrade: waits for the old master's end, which must be a good one, and goes on with the new one. Does nothing
+ * when there is no new one. */
+void server_follow(struct server *server);
+
+/* The path of a file of this name in the server's directory, or where the next one's will be. Valid until the next call. */
+const char *server_scratch(const char *name);
+
 /* Sends the signal and waits for the end. Returns the exit status, 128 + the signal that ended it. */
 int server_stop(struct server *server, int signal);
 

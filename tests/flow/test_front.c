@@ -26,7 +26,7 @@ static void start(void)
         link_free_all();
         return;
     }
-    server = server_start("socket_mode = \"0666\"");
+    server = server_start(NULL);
     front = front_start(server);
     workers = server_workers_without(server, 0);
 }

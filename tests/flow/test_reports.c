@@ -1,6 +1,6 @@
 /*
- * test_reports.c: what the log says about crashes and slow handlers: the request, the thread, and a backtrace that names
- * static functions of an application. Cases C38, C97.
+ * test_reports.c: what the log says about crashes and slow handlers: the request, the thread, and a backtrace that
+ * names static functions of an application. Cases C38, C97.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -73,8 +73,8 @@ static void check_crash(const char *query, const char *signal_text, const char *
 static void a_store_is_named(void)
 {
     check_crash("store", "was ended by signal 11",
-                (const char *const[]){"worker ", "Segmentation fault", "address 0x0", "GET /fault", "route /fault", "thread ",
-                                      "backtrace: fault_store at fault.c:", "< fault at fault.c:", NULL});
+                (const char *const[]){"worker ", "Segmentation fault", "address 0x0", "GET /fault", "route /fault",
+                                      "thread ", "backtrace: fault_store at fault.c:", "< fault at fault.c:", NULL});
 }
 
 static void a_division_is_named(void)
@@ -118,7 +118,8 @@ static void outside_of_requests(void)
     struct server *server = server_start(NULL);
 
     kill(server_workers_without(server, 0).pids[0], SIGSEGV);
-    check_names(line_with(server, "was ended by signal 11"), (const char *const[]){"in no request", "backtrace: ", NULL});
+    check_names(line_with(server, "was ended by signal 11"),
+                (const char *const[]){"in no request", "backtrace: ", NULL});
     kill(server_workers_without(server, 0).pids[0], SIGKILL);
     line_with(server, "was ended by signal 9 (Killed)");
 }
@@ -189,7 +190,8 @@ static void handlers_know_their_deadline(void)
 
     snprintf(options, sizeof options,
              "request_timeout = 2\napp \"/short\" { file = \"%s\" request_timeout = 1 }\n"
-             "app \"/endless\" { file = \"%s\" request_timeout = 0 }", server_app("deadline"), server_app("deadline"));
+             "app \"/endless\" { file = \"%s\" request_timeout = 0 }",
+             server_app("deadline"), server_app("deadline"));
     server = server_start(options);
     answer_ask_once(&answer, server->local, &(struct record_request){.path = "/deadline", .query = "300"});
     SUITE_CHECK(left(0) > 1900 && left(0) <= 2000 && left(1) > 1000 && left(1) <= 1700, "%d, %d", left(0), left(1));
