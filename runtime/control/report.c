@@ -5,7 +5,6 @@
 #include "control/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include "control/server.h"
 
 #define NAME_BYTES 200
-#define MAPS_BYTES (1024 * 1024)
 
 /* What a child looks at. */
 struct subject {
@@ -55,52 +53,33 @@ static size_t list_objects(const struct config *config, struct backtrace_object 
     return count;
 }
 
-static size_t read_maps(pid_t process, char *text)
+static void find_backtrace(struct backtrace *backtrace, const struct subject *subject)
 {
-    char path[64];
-    size_t length = 0;
-    ssize_t got;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && length < MAPS_BYTES && (got = read(fd, text + length, MAPS_BYTES - length)) > 0)
-        length += (size_t)got;
-    if (fd >= 0)
-        close(fd);
-    return length;
-}
-
-static void find_backtrace(char line[BACKTRACE_BYTES], const struct subject *subject)
-{
-    static char text[MAPS_BYTES];
     const struct config *config = &subject->generation->config;
     size_t routes = config->settings.route_count;
     struct backtrace_object *objects = calloc(routes, sizeof *objects);
     char(*names)[NAME_BYTES] = calloc(routes, sizeof *names);
     if (objects == NULL || names == NULL)
         return;
-    struct backtrace_maps maps = {
-        .text = text, .objects = objects, .object_count = list_objects(config, objects, names)};
-    if (subject->crash != NULL) {
-        maps.text = subject->crash->maps;
-        maps.length = subject->crash->maps_length;
-        backtrace_of_dead(line, &maps, subject->crash->frames, (size_t)subject->crash->frame_count);
-        return;
-    }
-    maps.length = read_maps(subject->process, text);
-    if (backtrace_of_thread(line, &maps, subject->thread) < 0)
-        snprintf(line, BACKTRACE_BYTES, "not to be had: %s", strerror(errno));
+    const struct backtrace_objects all = {.at = objects, .count = list_objects(config, objects, names)};
+    const struct scoreboard_crash *crash = subject->crash;
+    if (crash != NULL)
+        backtrace_of_dead(span_of((const uint8_t *)crash->maps, crash->maps_length), &all, crash->frames,
+                          (size_t)crash->frame_count, backtrace);
+    else if (backtrace_of_thread(subject->process, subject->thread, &all, backtrace) < 0)
+        snprintf(backtrace->text, sizeof backtrace->text, "not to be had: %s", strerror(errno));
 }
 
 static _Noreturn void look(struct server *server, const struct subject *subject, const char *line)
 {
-    char backtrace[BACKTRACE_BYTES] = "";
+    static struct backtrace backtrace;
     signals_reset_all();
     server_close_channels(server);
     if (account_become(&subject->generation->config.settings.account) < 0)
         _exit(1);
-    find_backtrace(backtrace, subject);
+    find_backtrace(&backtrace, subject);
     log_set_request(subject->request);
-    log_write(subject->level, "report", "%s; backtrace: %s", line, backtrace);
+    log_write(subject->level, "report", "%s; backtrace: %s", line, backtrace.text);
     _exit(0);
 }
 
