@@ -78,7 +78,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SHARED) $(filter-out %
 
 $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit -ljansson
 
 SOAK_SOURCES := $(wildcard tests/soak/*.c)
 $(BUILD)/tests/soak/mixed: $(SOAK_SOURCES:%.c=$(BUILD)/obj/%.o) $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
@@ -126,7 +126,7 @@ check-build: all $(BUILD)/millrace-races $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz soak install uninstall format tidy clean
+.PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz soak life install uninstall format tidy clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 26
@@ -183,6 +183,11 @@ soak: ## SOAK_REQUESTS=1000000: mixed requests, right, odd and broken: answers, 
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory check-build $(BUILD)/tests/soak/mixed
 	@exec tests/soak/run $(SOAK_REQUESTS)
+
+life: ## process life at length: reloads, upgrades, kills under load, a million counted requests
+	@runtime/packages test
+	@+$(MAKE) --no-print-directory check-build
+	@MILLRACE_TEST_LONG=1 MILLRACE_TEST_LIMIT=900 exec tests/run reload kills counters
 
 format: ## clang-format every source
 	clang-format -i $(shell git ls-files '*.c' '*.h')

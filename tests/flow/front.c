@@ -61,7 +61,10 @@ static void front_write_conf(const struct server *server, int port)
     if (geteuid() == 0)
         fprintf(conf, "user www-data;\n");
     fprintf(conf, "worker_processes 1; daemon off; pid %s/nginx.pid; error_log %s/nginx.log;\n", directory, directory);
-    fprintf(conf, "events { worker_connections 512; }\nhttp { access_log off; client_max_body_size 64m;\n");
+    fprintf(conf, "events { worker_connections 512; }\nhttp { client_max_body_size 64m;\n");
+    /* How often each request was sent on. */
+    fprintf(conf, "log_format upstream '$request_method $upstream_status';\n");
+    fprintf(conf, "access_log %s/upstream.log upstream;\n", directory);
     fprintf(conf, "large_client_header_buffers 4 64k; keepalive_requests 1000000;\n");
     for (size_t i = 0; i < SUITE_COUNT(folders); i++)
         fprintf(conf, "%s_temp_path %s/%s;\n", folders[i], directory, folders[i]);

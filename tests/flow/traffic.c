@@ -42,7 +42,7 @@ struct traffic {
     atomic_long taken; /* requests that a thread has begun */
     atomic_long right, failed;
     atomic_int bins[TRAFFIC_BINS];
-    struct traffic_page pages[3];
+    struct traffic_page pages[TRAFFIC_PAGES];
 };
 
 /* One connection: what it sends, what it reads, what has gone wrong. */

@@ -35,6 +35,9 @@ struct traffic_result {
 
 struct traffic;
 
+/* Requests that traffic_start makes itself, to learn the pages. */
+enum { TRAFFIC_PAGES = 3 };
+
 /* The routes /hello, /bighello, /page8k, /env and /echo must be there: server_start's are. */
 struct traffic *traffic_start(const struct front *front, const struct traffic_options *options);
 
