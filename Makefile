@@ -122,7 +122,7 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS)
-check-build: all $(BUILD)/millrace-races $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS)
+check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS)
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
@@ -203,43 +203,71 @@ compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
 
 clean: ## remove what was built (not the stacks' state)
-	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro millrace millrace-races millrace.conf millrace.pc sample)
+	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro install millrace millrace-races sample)
 
 # -- installation ----------------------------------------------------------------------------------------------------
 D = $(DESTDIR)$(PREFIX)
+MADE := $(BUILD)/install
+UNITS := millrace.service millrace.socket millrace-status.socket
+# Not env and echo: they show what a request brought, which is for the machines of developers.
+INSTALLED_APPS := $(filter-out env echo,$(APP_NAMES))
+
+# What is installed: its mode, where it comes from, its place below PREFIX.
+define INSTALLED
+755 $(BUILD)/millrace sbin/millrace
+755 runtime/spawn lib/millrace/spawn
+644 runtime/environment.sh lib/millrace/environment.sh
+$(foreach app,$(INSTALLED_APPS),644 $(BUILD)/apps/$(app).so lib/millrace/apps/$(app).so
+)644 runtime/millrace.h include/millrace.h
+644 $(MADE)/millrace.pc lib/pkgconfig/millrace.pc
+$(foreach unit,$(UNITS),644 $(MADE)/$(unit) lib/systemd/system/$(unit)
+)644 runtime/systemd/tmpfiles.conf lib/tmpfiles.d/millrace.conf
+644 runtime/man/millrace.8 share/man/man8/millrace.8
+644 runtime/man/millrace.conf.5 share/man/man5/millrace.conf.5
+644 $(MADE)/millrace.conf.sample share/doc/millrace/millrace.conf.sample
+644 nginx-conf/production.conf share/doc/millrace/nginx/production.conf
+644 nginx-conf/millrace.params share/doc/millrace/nginx/millrace.params
+644 nginx-conf/millrace.fastcgi share/doc/millrace/nginx/millrace.fastcgi
+644 README.md share/doc/millrace/README.md
+644 CHANGES.md share/doc/millrace/CHANGES.md
+644 LICENSE share/doc/millrace/LICENSE
+endef
 
 $(BUILD)/sample: runtime/sample.c $(BUILD)/obj/runtime/control/option.o
 	$(Q)$(CC) $(CFLAGS) -Iruntime $^ -o $@
 
-$(BUILD)/millrace.conf: $(BUILD)/sample
-	$(Q)$< >$@
-
 # Made anew each time, since PREFIX may be another.
-.PHONY: $(BUILD)/millrace.pc
-$(BUILD)/millrace.pc:
+MADE_FILES := $(addprefix $(MADE)/,millrace.conf.sample millrace.pc $(UNITS))
+.PHONY: $(MADE_FILES)
+$(MADE)/millrace.conf.sample: $(BUILD)/sample
+	@mkdir -p $(@D)
+	$(Q)$< '$(PREFIX)' >$@
+
+$(MADE)/millrace.pc:
 	@mkdir -p $(@D)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'appsdir=$${prefix}/lib/millrace/apps' '' 'Name: millrace' \
 	    'Description: application server for web applications written in C' 'Version: $(VERSION)' \
 	    'Cflags: -I$${prefix}/include' >$@
 
-install: all $(BUILD)/millrace.conf $(BUILD)/millrace.pc ## install below PREFIX (/usr/local); honours DESTDIR
-	install -d $(D)/sbin $(D)/include $(D)/lib/millrace/apps $(D)/lib/pkgconfig $(D)/share/man/man5 $(D)/share/man/man8 \
-	    $(D)/share/doc/millrace/nginx
-	install -m 755 $(BUILD)/millrace $(D)/sbin/millrace
-	install -m 644 runtime/millrace.h $(D)/include/millrace.h
-	install -m 644 $(APPS) $(D)/lib/millrace/apps/
-	install -m 644 $(BUILD)/millrace.pc $(D)/lib/pkgconfig/millrace.pc
-	install -m 644 runtime/man/millrace.8 $(D)/share/man/man8/
-	install -m 644 runtime/man/millrace.conf.5 $(D)/share/man/man5/
-	install -m 644 $(BUILD)/millrace.conf $(D)/share/doc/millrace/millrace.conf.sample
-	install -m 644 nginx-conf/production.conf nginx-conf/millrace.params nginx-conf/millrace.fastcgi $(D)/share/doc/millrace/nginx/
-	install -m 644 README.md LICENSE CHANGES.md $(D)/share/doc/millrace/
+$(UNITS:%=$(MADE)/%): $(MADE)/%: runtime/systemd/%
+	@mkdir -p $(@D)
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|g' $< >$@
+
+# PREFIX/lib/millrace/installed lists what is installed, by this or an earlier version.
+install: export INSTALLED := $(INSTALLED)
+install: all $(MADE_FILES) ## install below PREFIX (/usr/local); honours DESTDIR
+	@umask 022 && printf '%s\n' "$$INSTALLED" | while read -r mode source place; do \
+	    install -D -m "$$mode" "$$source" "$(D)/$$place" && echo "$$place" || exit 1; done >$(MADE)/places
+	@ln -sfn ../lib/millrace/spawn "$(D)/sbin/millrace-spawn"
+	@umask 022 && printf '%s\n' sbin/millrace-spawn lib/millrace/installed >>$(MADE)/places && \
+	    touch "$(D)/lib/millrace/installed" && \
+	    sort -u $(MADE)/places "$(D)/lib/millrace/installed" -o "$(D)/lib/millrace/installed"
+	@echo "installed below $(D); README.md says how to run it"
 
 uninstall: ## remove what install wrote
-	rm -f $(D)/sbin/millrace $(D)/include/millrace.h $(D)/lib/pkgconfig/millrace.pc $(D)/share/man/man8/millrace.8 \
-	    $(D)/share/man/man5/millrace.conf.5
-	rm -f $(APP_NAMES:%=$(D)/lib/millrace/apps/%.so)
-	-rmdir $(D)/lib/millrace/apps $(D)/lib/millrace 2>/dev/null
-	rm -rf $(D)/share/doc/millrace
+	@cd "$(D)" && [ -e lib/millrace/installed ] || { echo "make uninstall: nothing is installed below $(D)" >&2; exit 1; }
+	@cd "$(D)" && tr '\n' '\0' <lib/millrace/installed | xargs -0 rm -f -- && \
+	    for place in lib/millrace/apps lib/millrace share/doc/millrace/nginx share/doc/millrace; do \
+	        rmdir "$$place" 2>/dev/null || true; done
 
 -include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)

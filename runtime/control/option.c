@@ -128,19 +128,3 @@ void option_print_help(FILE *to)
     fprintf(to, "Inside app \"/route\" { }, with a free options { name = \"value\" } block for the application:\n");
     print_help_of(to, OPTION_APP);
 }
-
-void option_print_sample(FILE *to)
-{
-    fprintf(to, "# Millrace's configuration. Every option stands here with its default; see millrace.conf(5).\n\n"
-                "fastcgi = { \"unix:/run/millrace/millrace.sock\" }\n\n");
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option *option = &option_table[i];
-        if (!(option->scopes & OPTION_GLOBAL) || option->type == OPTION_LIST)
-            continue;
-        const char *quote = option->type == OPTION_TEXT || option->type == OPTION_MODE ? "\"" : "";
-        fprintf(to, "# %s\n#%s = %s%s%s\n", option->help, option->name, quote, option->unset ? option->unset : "",
-                quote);
-    }
-    fprintf(to, "\napp \"/hello\" {\n    file = \"/usr/lib/millrace/apps/hello.so\"\n"
-                "    # options { greeting = \"for the application: mr_option(req, \\\"greeting\\\")\" }\n}\n");
-}

@@ -44,7 +44,4 @@ const char *option_read_number(const struct option *option, const char *text, in
 /* One line an option, for --help. */
 void option_print_help(FILE *to);
 
-/* A configuration with every global option as a comment, and one application. */
-void option_print_sample(FILE *to);
-
 #endif
