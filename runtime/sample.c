@@ -1,5 +1,6 @@
 /*
- * sample.c: prints the sample configuration that is installed below a prefix. A program of its own, used while building.
+ * sample.c: prints the sample configuration that is installed below a prefix. A program of its own, used while
+ * building.
  *
  *     sample /usr/local
  */
@@ -90,7 +91,8 @@ static void print_application(const char *prefix)
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
-    printf("# Millrace's configuration: copy this file to /etc/millrace/millrace.conf. Every option stands here, those that\n"
+    printf("# Millrace's configuration: copy this file to /etc/millrace/millrace.conf. Every option stands here, those "
+           "that\n"
            "# are comments with their defaults or, where there is none, with an example; see millrace.conf(5).\n\n");
     print_globals();
     print_application(argv[1]);
