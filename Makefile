@@ -270,4 +270,4 @@ uninstall: ## remove what install wrote
 	    for place in lib/millrace/apps lib/millrace share/doc/millrace/nginx share/doc/millrace; do \
 	        rmdir "$$place" 2>/dev/null || true; done
 
--include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/tests -type f -name '*.d' 2>/dev/null)

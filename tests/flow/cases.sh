@@ -248,3 +248,10 @@ runtime_stop() { # [signal]: waits for the end; sets runtime_status
     # shellcheck disable=SC2034 # for the caller
     wait "$runtime_pid" || runtime_status=$?
 }
+
+# -- An installation -----------------------------------------------------------------------------------------------
+
+# `make install` or `make uninstall` of what this build holds: nothing is compiled.
+make_target() { # target [VARIABLE=value...]
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory -C "$root" PACKAGES=skip BUILD="$BUILD" "$@"
+}
