@@ -123,9 +123,10 @@ void upgrade_begin(struct server *server)
 
 static void succeed(struct server *server)
 {
-    char state[64];
+    char state[80];
     log_info("upgrade", "process %d has taken over: draining", (int)server->upgrade.pid);
-    snprintf(state, sizeof state, "MAINPID=%d", (int)server->upgrade.pid);
+    /* The service manager has not listened to the new one so far. */
+    snprintf(state, sizeof state, "MAINPID=%d\nREADY=1\nSTATUS=serving", (int)server->upgrade.pid);
     notify_send(state);
     server->upgrade.done = true;
     server->upgrade.due_us = 0;
