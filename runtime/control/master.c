@@ -129,9 +129,10 @@ static void announce(struct server *server, struct inheritance *inheritance)
         return;
     }
     status_child_start(server);
-    notify_send("READY=1\nSTATUS=serving");
-    if (inheritance == NULL)
+    if (inheritance == NULL) {
+        notify_send("READY=1\nSTATUS=serving");
         return;
+    }
     ledger_count(server_ledger(server), LEDGER_UPGRADES);
     upgrade_tell_ready(inheritance->channel, server->current->number);
     close(inheritance->channel);

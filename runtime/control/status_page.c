@@ -19,7 +19,7 @@ static const char style[] =
     "*{box-sizing:border-box}body{margin:0 auto;max-width:76rem;padding:1rem;font:15px/1.45 system-ui,sans-serif;"
     "color:var(--ink);background:var(--paper)}h1{font-size:1.3rem;margin:0 0 .2rem}h2{font-size:1rem;margin:1.4rem 0 "
     ".4rem}"
-    "p{margin:.2rem 0;color:var(--quiet)}.box{overflow-x:auto;border:1px solid var(--line);border-radius:.4rem}"
+    "p{margin:.2rem 0;color:var(--quiet)}.end{margin-top:1rem}a{color:inherit}.box{overflow-x:auto;border:1px solid var(--line);border-radius:.4rem}"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:.3rem "
     ".6rem;text-align:right;"
     "white-space:nowrap;border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}th{background:var(--head);"
@@ -28,12 +28,14 @@ static const char style[] =
     "1.6rem;margin:.6rem 0}"
     "dt{color:var(--quiet)}dd{margin:0;font-variant-numeric:tabular-nums}dl div{display:flex;gap:.4rem}";
 
-/* Only what is inside <main> changes: nothing flickers, and the place on the page stays. */
+/* Only <main> changes: nothing flickers, and the place on the page stays. Nothing else of the new page is parsed, whose style
+ * this page's policy would not let by. */
 static const char script[] =
     "const every=2000;async function again(){try{const answer=await fetch(location.href,{cache:'no-store'});"
-    "const page=new DOMParser().parseFromString(await answer.text(),'text/html');"
-    "document.querySelector('main').replaceWith(page.querySelector('main'));"
-    "document.title=page.title}catch(e){document.title='millrace does not answer'}"
+    "const text=await answer.text(),part=text.slice(text.indexOf('<main'),text.indexOf('</main>')+7);"
+    "const main=new DOMParser().parseFromString(part,'text/html').querySelector('main');"
+    "document.querySelector('main').replaceWith(main);"
+    "document.title='Millrace: '+main.dataset.busy+' busy'}catch(e){document.title='Millrace does not answer'}"
     "setTimeout(again,every)}setTimeout(again,every);";
 
 static void put_html(FILE *to, const char *text)
@@ -163,14 +165,14 @@ void status_page_print(FILE *to, const struct snapshot *snapshot, const char *no
             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
             "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>Millrace: %d busy</title>"
             "<link rel=\"icon\" href=\"data:,\"><noscript><meta http-equiv=\"refresh\" content=\"2\"></noscript>"
-            "<style nonce=\"%s\">%s</style></head><body><main>",
-            snapshot->thread_count, nonce, style);
+            "<style nonce=\"%s\">%s</style></head><body><main data-busy=\"%d\">",
+            snapshot->thread_count, nonce, style, snapshot->thread_count);
     put_summary(to, snapshot);
     put_threads(to, snapshot);
     put_routes(to, snapshot);
     put_workers(to, snapshot);
     fprintf(to,
-            "</main><p>The same as <a href=\"/status.json\">JSON</a>, <a href=\"/metrics\">metrics</a>, "
+            "</main><p class=\"end\">The same as <a href=\"/status.json\">JSON</a>, <a href=\"/metrics\">metrics</a>, "
             "<a href=\"/status.txt\">text</a>.</p><script nonce=\"%s\">%s</script></body></html>\n",
             nonce, script);
 }
