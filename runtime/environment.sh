@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034 # what is set here is used by the scripts that source it
 # environment.sh: what the stack's scripts share: where a stack lives, and how they fail. Sourced, never run.
 #
-# Sets: root (the repository; installed, nothing of use), state (absolute), port, build (absolute), account (the unprivileged user that the servers
-# take when root starts them, empty otherwise).
+# Sets: root (the repository; installed, nothing of use), state (absolute), port, build (absolute), account (the unprivileged
+# user that the servers take when root starts them, empty otherwise).
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=$(basename "$0")
