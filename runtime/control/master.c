@@ -51,10 +51,20 @@ static void stop(struct server *server, const char *line)
     sockets_close(&server->sockets); /* the workers close theirs when they have taken in who has connected by now */
 }
 
+/* Whoever has sent the signal and waits for what comes of it is told. */
+static void disobey(const struct server *server, const char *name, const char *why)
+{
+    log_warning("master", "%s is not obeyed: %s", name, why);
+    if (server->upgrade.pid == 0 || !server->upgrade.done)
+        server_write_outcome(server, "failed %s is not obeyed: %s", name, why);
+}
+
 static void on_reload(struct server *server)
 {
-    if (server->stopping || !server->announced || server->upgrade.pid != 0)
-        log_warning("master", "SIGHUP is not obeyed: the server starts, stops, or is being upgraded");
+    if (server->stopping || !server->announced)
+        disobey(server, "SIGHUP", "the server starts or stops");
+    else if (server->upgrade.pid != 0)
+        disobey(server, "SIGHUP", "an upgrade is under way");
     else
         reload_begin(server);
 }
@@ -62,7 +72,9 @@ static void on_reload(struct server *server)
 static void on_upgrade(struct server *server)
 {
     if (server->stopping || !server->announced)
-        log_warning("master", "SIGUSR2 is not obeyed: the server starts or stops");
+        disobey(server, "SIGUSR2", "the server starts or stops");
+    else if (server->upgrade.pid != 0 || reload_is_under_way(server))
+        disobey(server, "SIGUSR2", "a reload or an upgrade is under way");
     else
         upgrade_begin(server);
 }

@@ -96,10 +96,6 @@ void upgrade_begin(struct server *server)
 {
     struct upgrade *upgrade = &server->upgrade;
     int ends[2];
-    if (upgrade->pid != 0 || reload_is_under_way(server)) {
-        log_warning("upgrade", "a reload or an upgrade is under way: SIGUSR2 is not obeyed");
-        return;
-    }
     log_info("upgrade", "starting %s", server->program);
     server_notify_reloading();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {

@@ -28,7 +28,7 @@ struct upgrade {
     char why[512];  /* its first fault, "" : none */
 };
 
-void upgrade_begin(struct server *server);
+void upgrade_begin(struct server *server); /* when neither a reload nor an upgrade is under way */
 void upgrade_hear(struct server *server);
 bool upgrade_reap(struct server *server, pid_t pid, int status);
 void upgrade_fire_due(struct server *server, int64_t now_us);

@@ -2,7 +2,8 @@
  *   system  the status of `exit 7`
  *   signals which signals a child ignores or blocks, as /proc/self/status prints them: all must be zero
  *   files   the open descriptors of a child, which must be 0, 1 and 2 alone
- *   fork    a child that leaves by exit() */
+ *   fork    a child that leaves by exit()
+ *   linger  a child that stays for three seconds */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,14 @@ static int forker(FCGX_Request *req)
         return show(req, "ls -l /proc/$$/fd | sed -n 's/.* \\([0-9]* -> .*\\)/\\1/p'");
     if (strcmp(query, "system") == 0)
         status = system("exit 7");
+    if (strcmp(query, "linger") == 0) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            sleep(3);
+            _exit(0);
+        }
+    }
     if (strcmp(query, "fork") == 0) {
         pid_t child = fork();
 

@@ -109,15 +109,41 @@ static void sigint_stops_at_once(void)
 static void second_signal_forces(void)
 {
     struct server *server = server_start(NULL);
+    struct link *link = start_sleeper(server->local, 20000);
     int64_t start_ms;
 
-    start_sleeper(server->local, 20000);
     ask_hello(server->local);
     kill(server->pid, SIGTERM);
-    link_is_silent(start_sleeper(server->local, 0), 200);
+    link_is_silent(link, 200);
     start_ms = deadline_now_ms();
     CU_ASSERT_EQUAL(server_stop(server, SIGINT), 0);
     SUITE_CHECK(deadline_now_ms() - start_ms < 1500, "the stop took %d ms", (int)(deadline_now_ms() - start_ms));
+}
+
+static bool turns_away(void *address)
+{
+    struct link *link = link_try_new(address);
+
+    link_free(link);
+    return link == NULL;
+}
+
+/* While the last requests end nobody is let in any more: not to wait for an answer that does not come. A child that a handler
+ * has forked keeps the sockets as little as the workers do. */
+static void a_draining_server_turns_away(void)
+{
+    struct server *server = server_start(NULL);
+    struct link *link = start_sleeper(server->local, 1500);
+
+    answer_ask_once(&answer, server->local, &(struct record_request){.path = "/forker", .query = "linger"});
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    link_is_silent(link, 100);
+    kill(server->pid, SIGTERM);
+    CU_ASSERT(deadline_wait(500, turns_away, server->local));
+    CU_ASSERT(deadline_wait(500, turns_away, server->tcp));
+    check_slept(link, 5000);
+    CU_ASSERT_EQUAL(server_wait(server, 5000), 0);
+    CU_ASSERT(turns_away(server->tcp));
 }
 
 static void stop_timeout_ends_a_drain(void)
@@ -454,6 +480,7 @@ static const struct suite_case cases[] = {
     {"SIGTERM lets requests finish", sigterm_drains},
     {"SIGINT stops at once", sigint_stops_at_once},
     {"SIGINT ends a drain", second_signal_forces},
+    {"a draining server turns connections away", a_draining_server_turns_away},
     {"stop_timeout ends a drain", stop_timeout_ends_a_drain},
     {"stopping under load", stop_under_load},
     {"the tally counts every request", tally_counts_every_request},
