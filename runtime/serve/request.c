@@ -222,6 +222,14 @@ static int64_t read_content_length(struct span text)
     return length < 0 ? -2 : length;
 }
 
+static void give_environment(struct request *request, const struct environment *environment)
+{
+    if (environment->count > 0) {
+        environment->entries[environment->count] = NULL;
+        request->fcgx.envp = environment->entries;
+    }
+}
+
 /* Returns 0, or the status to answer instead of calling a handler. */
 static int open_request(struct request *request, const struct route_table *table)
 {
@@ -231,11 +239,11 @@ static int open_request(struct request *request, const struct route_table *table
         return status;
     request->content_length = read_content_length(environment.content_length);
     request->bodiless = strcmp(request->method, "HEAD") == 0;
+    give_environment(request, &environment); /* also what is refused has a line in the access log */
     status = route_request(request, table, &environment);
     if (status != 0)
         return status;
-    environment.entries[environment.count] = NULL;
-    request->fcgx.envp = environment.entries;
+    give_environment(request, &environment);
     if (request->content_length == -2)
         return 400;
     return request_body_is_over(request, request->content_length) ? 413 : 0;
