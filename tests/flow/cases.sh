@@ -100,7 +100,7 @@ at_end() {
 cases_check_reports() {
     grep -shE 'WARNING: ThreadSanitizer|LeakSanitizer: detected|runtime error:|ERROR: AddressSanitizer: ' \
         "$dir"/*/output "$dir"/*/*log |
-        grep -vE 'AddressSanitizer: (SEGV on|ABRT)' | sed "s/^/not ok - $title: a sanitizer's report: /"
+        grep -vE 'AddressSanitizer: (SEGV on|FPE on|ABRT)' | sed "s/^/not ok - $title: a sanitizer's report: /"
 }
 cases_clean_up() {
     local line
