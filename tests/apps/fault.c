@@ -8,16 +8,19 @@
 
 #include <millrace.h>
 
+/* A sanitizer would report what is done here on purpose. */
+#define FAULT __attribute__((noinline, no_sanitize("undefined", "address", "thread")))
+
 static volatile int zero;
 static int *volatile nowhere;
 
-static __attribute__((noinline)) int fault_store(void)
+static FAULT int fault_store(void)
 {
     *nowhere = 1;
     return zero;
 }
 
-static __attribute__((noinline)) int fault_overflow(int depth)
+static FAULT int fault_overflow(int depth)
 {
     volatile char room[4096];
 
@@ -25,12 +28,12 @@ static __attribute__((noinline)) int fault_overflow(int depth)
     return depth == zero ? 0 : fault_overflow(depth + 1) + room[depth % 4096];
 }
 
-static __attribute__((noinline)) int fault_divide(void)
+static FAULT int fault_divide(void)
 {
     return 7 / zero;
 }
 
-static __attribute__((noinline)) int fault_jump(void)
+static FAULT int fault_jump(void)
 {
     int (*volatile nothing)(void) = NULL;
 
