@@ -18,7 +18,7 @@
 #include "control/pid_file.h"
 #include "control/places.h"
 #include "control/sockets.h"
-#include "control/status.h"
+#include "control/status_ask.h"
 #include "control/verify.h"
 
 #define DEFAULT_CONFIGURATION "/etc/millrace/millrace.conf"

@@ -43,11 +43,14 @@ void rates_add(const struct snapshot *snapshot)
     looks_next = (looks_next + 1) % LOOKS;
 }
 
-static uint64_t requests_then(const struct look *look, const char *path)
+/* Routes are only ever added, so a route's place then is its place now or one before it. */
+static uint64_t requests_then(const struct look *look, const char *path, int place)
 {
-    for (int i = 0; i < look->count; i++)
-        if (strcmp(look->seen[i].path, path) == 0)
-            return look->seen[i].requests;
+    for (int i = 0; i < look->count; i++) {
+        const struct seen *seen = &look->seen[((place - i) % look->count + look->count) % look->count];
+        if (strcmp(seen->path, path) == 0)
+            return seen->requests;
+    }
     return 0;
 }
 
@@ -63,7 +66,7 @@ double rates_of(const struct snapshot *snapshot, const struct snapshot_route *ro
     }
     if (best == NULL)
         return -1;
-    uint64_t before = requests_then(best, route->path);
+    uint64_t before = requests_then(best, route->path, (int)(route - snapshot->routes));
     if (route->requests < before) /* an older program's counts are gone */
         return -1;
     return (double)(route->requests - before) * CLOCK_SECOND / (double)(snapshot->taken_us - best->at_us);

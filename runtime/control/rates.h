@@ -9,7 +9,7 @@
 /* Takes note of a look. */
 void rates_add(const struct snapshot *snapshot);
 
-/* A route's requests per second over the last seconds, −1: nobody has looked within the last ten. */
+/* The requests per second of a route of the snapshot over the last seconds; −1: nobody has looked within the last ten. */
 double rates_of(const struct snapshot *snapshot, const struct snapshot_route *route);
 
 #endif

@@ -16,6 +16,8 @@ void status_json_print(FILE *to, const struct snapshot *snapshot);
 void status_metrics_print(FILE *to, const struct snapshot *snapshot);
 void status_text_print(FILE *to, const struct snapshot *snapshot);
 
+#define STATUS_THREADS_SHOWN 200 /* the others are counted */
+
 /* What a state is called. */
 static inline const char *status_state_name(enum scoreboard_state state)
 {
@@ -26,10 +28,16 @@ static inline const char *status_state_name(enum scoreboard_state state)
     return names[state];
 }
 
-/* Names of events, the same in every form; and what each counts. */
+/* status_event.c: names of events, the same in every form; and what each counts. */
 struct status_event {
     const char *name, *help;
 };
 extern const struct status_event status_events[LEDGER_EVENTS];
+
+/* Sums over the workers. */
+struct status_sums {
+    int serving, threads, threads_busy, connections;
+};
+struct status_sums status_sum(const struct snapshot *snapshot);
 
 #endif

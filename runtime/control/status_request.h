@@ -8,15 +8,18 @@
 
 #include "base/span.h"
 
+#define STATUS_REQUEST_BYTES 8192 /* of a head */
+
 enum status_resource { STATUS_PAGE, STATUS_JSON, STATUS_METRICS, STATUS_TEXT, STATUS_HEALTH };
 
 struct status_request {
-    int status; /* 0: the head is not complete; 200, or what to answer instead */
+    int status; /* 0: more must come; 200; or what to answer instead */
     bool head;  /* HEAD: no body is wanted */
     enum status_resource resource;
 };
 
-/* The bytes that have come so far; `full`: there is room for no more. */
-struct status_request status_request_parse(struct span bytes, bool full);
+/* The bytes that have come so far, from the first; with STATUS_REQUEST_BYTES of them no more can come. What follows the head
+ * is not looked at. */
+struct status_request status_request_parse(struct span bytes);
 
 #endif

@@ -1,177 +1,196 @@
-/* test_ledger.c: counts go from scoreboards to the ledger and into snapshots, none twice and none lost; crashed
- * requests. */
+/* test_ledger.c: counts that go from a worker's slot to the ledger, and requests that have crashed a worker. */
 #include <CUnit/CUnit.h>
-#include <signal.h>
+
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "base/clock.h"
-#include "control/snapshot.h"
 #include "serve/ledger.h"
 #include "suite.h"
 
-static const struct settings_route routes[] = {{.path = "/b"}, {.path = "/a"}};
+static const struct settings_route routes[] = {{.path = "/hello"}, {.path = "/echo"}};
 static const struct settings settings = {
-    .workers = 2, .lanes = 2, .threads = 4, .routes = routes, .route_count = COUNT_OF(routes)};
+    .workers = 2, .lanes = 2, .threads = 4, .routes = routes, .route_count = SUITE_COUNT(routes)};
 
-static struct shared ledger, board;
-static struct snapshot_source source;
+static struct shared ledger_memory, board_memory;
+static struct ledger *ledger;
+static const struct scoreboard *board;
 
-static void set_up(void)
+static void start(void)
 {
-    shared_fini(&board);
-    shared_fini(&ledger);
-    CU_ASSERT_EQUAL_FATAL(ledger_new(&ledger), 0);
-    CU_ASSERT_EQUAL_FATAL(scoreboard_new(&board, &settings, 7), 0);
-    source = (struct snapshot_source){
-        .ledger = ledger.at, .master = 1, .generation = 7, .boards = {board.at}, .board_count = 1};
+    shared_fini(&ledger_memory);
+    shared_fini(&board_memory);
+    CU_ASSERT_FATAL(ledger_new(&ledger_memory) == 0 && scoreboard_new(&board_memory, &settings, 1) == 0);
+    ledger = ledger_memory.at;
+    board = board_memory.at;
 }
 
+/* The counts of `requests` requests, every third of them an error, with times from 1 µs on. */
 static void count(int slot, int lane, int route, int requests)
 {
-    struct scoreboard_counts *counts = scoreboard_counts(board.at, slot, lane, route);
-    atomic_store(&scoreboard_slot(board.at, slot)->state, SCOREBOARD_SERVING);
+    struct scoreboard_counts *counts = scoreboard_counts(board, slot, lane, route);
+
     for (int i = 0; i < requests; i++) {
         scoreboard_add(&counts->requests, 1);
-        scoreboard_add_time(&counts->handler, 100);
+        scoreboard_add(&counts->errors, i % 3 == 0);
+        scoreboard_add(&counts->refused, i % 6 == 0);
+        scoreboard_add_time(&counts->queue, i);
+        scoreboard_add_time(&counts->handler, 2 * i);
     }
 }
 
-static uint64_t requests_of(const char *path)
+static const struct ledger_route *find(const char *path)
 {
-    struct snapshot snapshot;
-    uint64_t requests = UINT64_MAX;
-    CU_ASSERT_EQUAL_FATAL(snapshot_take(&snapshot, &source), 0);
-    for (int i = 0; i < snapshot.route_count; i++) {
-        if (strcmp(snapshot.routes[i].path, path) != 0)
-            continue;
-        requests = snapshot.routes[i].requests;
-        CU_ASSERT_EQUAL(histogram_count(&snapshot.routes[i].handler), requests);
-        CU_ASSERT_EQUAL(snapshot.routes[i].handler.sum_us, requests * 100);
+    for (int i = 0; i < ledger->route_count; i++) {
+        if (strcmp(ledger->routes[i].path, path) == 0)
+            return &ledger->routes[i];
     }
-    snapshot_fini(&snapshot);
-    return requests;
+    SUITE_FAIL("the ledger has no %s", path);
 }
 
-static void counts_outlive_workers(void)
+static void what_is_taken_is_there_once(void)
 {
-    set_up();
+    const struct ledger_route *hello;
+
+    start();
+    count(0, 0, 0, 30);
+    count(0, 1, 0, 60);
+    count(1, 0, 0, 1000); /* another worker's */
+    count(0, 1, 1, 6);
+    count(0, 0, 2, 3); /* no route */
+    ledger_take(ledger, &board_memory, 0);
+    hello = find("/hello");
+    CU_ASSERT_EQUAL(hello->requests, 90);
+    CU_ASSERT_EQUAL(hello->errors, 30);
+    CU_ASSERT_EQUAL(hello->refused, 15);
+    CU_ASSERT_EQUAL(histogram_count(&hello->queue), 90);
+    CU_ASSERT_EQUAL(hello->queue.sum_us, 29 * 30 / 2 + 59 * 60 / 2);
+    CU_ASSERT_EQUAL(hello->handler.sum_us, 2 * hello->queue.sum_us);
+    CU_ASSERT_EQUAL(find("/echo")->requests, 6);
+    CU_ASSERT_EQUAL(find("")->requests, 3);
+    CU_ASSERT_PTR_EQUAL(find(""), &ledger->routes[0]);
+    CU_ASSERT_EQUAL(scoreboard_counts(board, 0, 0, 0)->requests, 0);
+    CU_ASSERT_EQUAL(scoreboard_counts(board, 1, 0, 0)->requests, 1000);
+    ledger_take(ledger, &board_memory, 0); /* there is nothing left */
+    CU_ASSERT_EQUAL(hello->requests, 90);
+    ledger_take(ledger, &board_memory, 1);
+    CU_ASSERT_EQUAL(hello->requests, 1090);
+    CU_ASSERT_EQUAL(ledger->version % 2, 0);
+}
+
+/* A route keeps its sums when another generation has other routes, or the same in another order. */
+static void routes_outlive_generations(void)
+{
+    static const struct settings_route others[] = {{.path = "/new"}, {.path = "/hello"}};
+    struct settings next = settings;
+    struct shared memory;
+
+    start();
+    next.routes = others;
+    CU_ASSERT_EQUAL_FATAL(scoreboard_new(&memory, &next, 2), 0);
     count(0, 0, 0, 5);
-    count(0, 1, 0, 6);
-    count(3, 1, 1, 7);
-    count(3, 0, 2, 8); /* no route */
-    CU_ASSERT_EQUAL(requests_of("/b"), 11);
-    ledger_take(ledger.at, &board, 0);
-    CU_ASSERT_EQUAL(requests_of("/b"), 11);
-    CU_ASSERT_EQUAL(atomic_load(&scoreboard_slot(board.at, 0)->state), SCOREBOARD_NONE);
-    count(0, 0, 0, 1); /* another worker in its place */
-    CU_ASSERT_EQUAL(requests_of("/b"), 12);
-    ledger_take(ledger.at, &board, 0);
-    ledger_take(ledger.at, &board, 0); /* of nothing */
-    ledger_take(ledger.at, &board, 3);
-    CU_ASSERT_EQUAL(requests_of("/b"), 12);
-    CU_ASSERT_EQUAL(requests_of("/a"), 7);
-    CU_ASSERT_EQUAL(requests_of(""), 8);
+    ledger_take(ledger, &board_memory, 0);
+    board = memory.at;
+    count(0, 0, 0, 7);
+    count(0, 0, 1, 9);
+    ledger_take(ledger, &memory, 0);
+    CU_ASSERT_EQUAL(find("/hello")->requests, 14);
+    CU_ASSERT_EQUAL(find("/new")->requests, 7);
+    CU_ASSERT_EQUAL(ledger->route_count, 4);
+    shared_fini(&memory);
 }
 
-/* One process takes again and again while another looks: whatever it sees is the whole. */
-static void no_reader_sees_half(void)
+static void events_are_counted(void)
 {
-    enum { ROUNDS = 3000, STEP = 10 };
-    set_up();
-    pid_t taker = fork();
-    if (taker == 0) {
-        for (int i = 0; i < ROUNDS; i++) {
-            count(1, 0, 0, STEP);
-            ledger_take(ledger.at, &board, 1);
-        }
-        _exit(0);
-    }
-    uint64_t last = 0;
-    while (last < (uint64_t)ROUNDS * STEP) {
-        struct snapshot snapshot;
-        CU_ASSERT_EQUAL_FATAL(snapshot_take(&snapshot, &source), 0);
-        uint64_t seen = 0;
-        for (int i = 0; i < snapshot.route_count; i++)
-            seen += snapshot.routes[i].requests;
-        snapshot_fini(&snapshot);
-        SUITE_CHECK(seen >= last, "%llu after %llu", (unsigned long long)seen, (unsigned long long)last);
-        last = seen;
-    }
-    CU_ASSERT_EQUAL(waitpid(taker, NULL, 0), taker);
-    CU_ASSERT_EQUAL(last, ROUNDS * STEP);
+    start();
+    ledger_count(ledger, LEDGER_RELOADS);
+    ledger_count(ledger, LEDGER_RELOADS);
+    ledger_count(ledger, LEDGER_UPGRADES);
+    CU_ASSERT_EQUAL(ledger->events[LEDGER_RELOADS], 2);
+    CU_ASSERT_EQUAL(ledger->events[LEDGER_UPGRADES], 1);
+    CU_ASSERT_EQUAL(ledger->events[LEDGER_RESTARTS], 0);
 }
 
-static void threads_are_seen(void)
+static void another_program_takes_it_over(void)
 {
-    struct snapshot snapshot;
-    set_up();
+    struct shared adopted;
+
+    start();
+    count(0, 0, 0, 5);
+    ledger_take(ledger, &board_memory, 0);
+    CU_ASSERT_EQUAL_FATAL(ledger_adopt(&adopted, dup(ledger_memory.fd)), 0);
+    CU_ASSERT_EQUAL(((struct ledger *)adopted.at)->routes[1].requests, 5);
+    shared_fini(&adopted);
+    ledger->layout++;
+    CU_ASSERT_EQUAL(ledger_adopt(&adopted, dup(ledger_memory.fd)), -1);
+    CU_ASSERT_EQUAL(errno, EINVAL);
+    CU_ASSERT_EQUAL(ledger_adopt(&adopted, dup(board_memory.fd)), -1);
+    CU_ASSERT_EQUAL(errno, EINVAL);
+}
+
+/* -- Crashes --------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t fingerprint(const char *first, const char *second)
+{
+    char *envp[] = {(char *)first, (char *)second, NULL};
+
+    return ledger_fingerprint(envp);
+}
+
+static void fingerprints_tell_requests_apart(void)
+{
+    uint64_t one = fingerprint("REQUEST_URI=/a", "REMOTE_PORT=1");
+
+    CU_ASSERT_EQUAL(one, fingerprint("REQUEST_URI=/a", "REMOTE_PORT=1"));
+    CU_ASSERT_NOT_EQUAL(one, fingerprint("REQUEST_URI=/a", "REMOTE_PORT=2"));
+    CU_ASSERT_NOT_EQUAL(one, fingerprint("REQUEST_URI=/b", "REMOTE_PORT=1"));
+    CU_ASSERT_NOT_EQUAL(one, fingerprint("REMOTE_PORT=1", "REQUEST_URI=/a"));
+    CU_ASSERT_NOT_EQUAL(fingerprint("a", "bc"), fingerprint("ab", "c")); /* where one ends matters */
+    CU_ASSERT_NOT_EQUAL(fingerprint("a", NULL), fingerprint("a", ""));
+    CU_ASSERT_NOT_EQUAL(fingerprint(NULL, NULL), 0);
+}
+
+static void a_crash_is_known_for_two_seconds(void)
+{
     int64_t now_us = clock_now_us();
-    count(2, 0, 0, 1);
-    scoreboard_begin(scoreboard_thread(board.at, 2, 4), 1, 77, now_us - 5000, "POST", "/a?x");
-    scoreboard_begin(scoreboard_thread(board.at, 2, 0), 0, 78, now_us - 9000, "GET", "/b");
-    CU_ASSERT_EQUAL_FATAL(snapshot_take(&snapshot, &source), 0);
-    CU_ASSERT_EQUAL_FATAL(snapshot.thread_count, 2);
-    CU_ASSERT_STRING_EQUAL(snapshot.threads[0].route, "/b"); /* the longest first */
-    CU_ASSERT_STRING_EQUAL(snapshot.threads[1].uri, "/a?x");
-    CU_ASSERT_EQUAL(snapshot.threads[1].number, 5);
-    CU_ASSERT_EQUAL(snapshot.threads[1].request, 77);
-    CU_ASSERT(snapshot.threads[1].elapsed_us >= 5000);
-    CU_ASSERT_EQUAL(snapshot.workers[0].threads_busy, 2);
-    snapshot_fini(&snapshot);
-    scoreboard_end(scoreboard_thread(board.at, 2, 4));
-    CU_ASSERT_EQUAL_FATAL(snapshot_take(&snapshot, &source), 0);
-    CU_ASSERT_EQUAL(snapshot.thread_count, 1);
-    snapshot_fini(&snapshot);
+    uint64_t one = fingerprint("a", NULL), other = fingerprint("b", NULL);
+
+    start();
+    CU_ASSERT(!ledger_has_crashes(ledger, now_us));
+    CU_ASSERT(!ledger_knows_crash(ledger, one, now_us));
+    ledger_add_crash(ledger, one, now_us);
+    CU_ASSERT(ledger_has_crashes(ledger, now_us + CLOCK_SECOND));
+    CU_ASSERT(ledger_knows_crash(ledger, one, now_us + CLOCK_SECOND));
+    CU_ASSERT(!ledger_knows_crash(ledger, other, now_us + CLOCK_SECOND));
+    CU_ASSERT(!ledger_has_crashes(ledger, now_us + 2 * CLOCK_SECOND));
+    CU_ASSERT(!ledger_knows_crash(ledger, one, now_us + 2 * CLOCK_SECOND));
 }
 
-/* A ledger that another program has made: taken when it is of the same layout, refused when not. */
-static void ledgers_are_handed_on(void)
+static void the_latest_crashes_are_known(void)
 {
-    struct shared other;
-    set_up();
-    count(0, 0, 0, 3);
-    ledger_take(ledger.at, &board, 0);
-    CU_ASSERT_EQUAL_FATAL(ledger_adopt(&other, dup(ledger.fd)), 0);
-    CU_ASSERT_EQUAL(((struct ledger *)other.at)->routes[1].requests, 3);
-    ((struct ledger *)other.at)->layout++;
-    shared_fini(&other);
-    CU_ASSERT_EQUAL(ledger_adopt(&other, dup(ledger.fd)), -1);
-    CU_ASSERT_EQUAL(ledger_adopt(&other, dup(board.fd)), -1);
+    int64_t now_us = clock_now_us();
+
+    start();
+    for (uint64_t i = 1; i <= 3 * LEDGER_CRASHES; i++)
+        ledger_add_crash(ledger, i, now_us);
+    for (uint64_t i = 1; i <= 3 * LEDGER_CRASHES; i++)
+        CU_ASSERT_EQUAL(ledger_knows_crash(ledger, i, now_us), i > 2 * LEDGER_CRASHES);
 }
 
-static void crashes_are_remembered_for_a_while(void)
-{
-    char uri[] = "REQUEST_URI=/x", port[] = "REMOTE_PORT=1", port_2[] = "REMOTE_PORT=2",
-         both[] = "REQUEST_URI=/xREMOTE_PORT=1";
-    char *one[] = {uri, port, NULL}, *other[] = {uri, port_2, NULL}, *joined[] = {both, NULL};
-    uint64_t print = ledger_fingerprint(one);
-    set_up();
-    struct ledger *of = ledger.at;
-    CU_ASSERT(print != ledger_fingerprint(other) && print != ledger_fingerprint(joined) && print != 0);
-    CU_ASSERT(!ledger_has_crashes(of, 1000));
-    ledger_add_crash(of, print, 1000);
-    CU_ASSERT(ledger_has_crashes(of, 1500) && ledger_knows_crash(of, print, 1500));
-    CU_ASSERT(!ledger_knows_crash(of, ledger_fingerprint(other), 1500));
-    CU_ASSERT(!ledger_has_crashes(of, 1000 + 3 * CLOCK_SECOND) &&
-              !ledger_knows_crash(of, print, 1000 + 3 * CLOCK_SECOND));
-    for (int i = 0; i < LEDGER_CRASHES - 1; i++)
-        ledger_add_crash(of, (uint64_t)i + 100, 2000);
-    CU_ASSERT(ledger_knows_crash(of, print, 2500));
-    ledger_add_crash(of, 999, 2000);
-    CU_ASSERT(!ledger_knows_crash(of, print, 2500)); /* the oldest makes room */
-}
+static const struct suite_case cases[] = {
+    {"what is taken is there once", what_is_taken_is_there_once},
+    {"routes outlive generations", routes_outlive_generations},
+    {"events are counted", events_are_counted},
+    {"another program takes it over", another_program_takes_it_over},
+    {"fingerprints tell requests apart", fingerprints_tell_requests_apart},
+    {"a crash is known for two seconds", a_crash_is_known_for_two_seconds},
+    {"the latest crashes are known", the_latest_crashes_are_known},
+};
 
 int main(int argc, char **argv)
 {
-    static const struct suite_case cases[] = {
-        {"counts outlive workers", counts_outlive_workers},
-        {"no reader sees half", no_reader_sees_half},
-        {"threads are seen", threads_are_seen},
-        {"ledgers are handed on", ledgers_are_handed_on},
-        {"crashes are remembered for a while", crashes_are_remembered_for_a_while},
-    };
-    return suite_main("ledger", cases, COUNT_OF(cases), argc, argv);
+    return suite_main("ledger", cases, SUITE_COUNT(cases), argc, argv);
 }
