@@ -88,7 +88,7 @@ case_it_shows_what_happens_and_refreshes_itself() {
     leave
 }
 counted() { # requests on /hello
-    [ "$(evaluate "document.querySelector('#routes').rows[1].cells[1].innerText")" = "$1" ]
+    [ "$(evaluate "[...document.querySelectorAll('tr')].find(r=>r.cells[0].innerText.trim()==='/hello').cells[2].innerText")" = "$1" ]
 }
 
 case_nothing_from_outside_runs() {
