@@ -192,8 +192,10 @@ static void tell(struct generation *generation, int place, enum supervise_event 
                     -1);
         break;
     case SUPERVISE_DO_KILL:
-        if (child->supervise.state == SUPERVISE_STARTING)
-            log_error("master", "worker %d was not ready within start_timeout", number_of(generation, place));
+        if (event == SUPERVISE_DUE)
+            log_error("master", "worker %d (process %d) %s: killing it", number_of(generation, place), (int)child->pid,
+                      child->supervise.state == SUPERVISE_STARTING ? "was not ready within start_timeout"
+                                                                   : "did not leave within stop_timeout");
         kill(child->pid, SIGKILL);
         break;
     case SUPERVISE_DO_GIVE_UP:
@@ -281,9 +283,7 @@ static void log_end(struct generation *generation, int place, int status)
     if (WIFSIGNALED(status) && state != SUPERVISE_KILLED) {
         ledger_count(ledger, LEDGER_CRASHES_SEEN);
         report_crash(generation->server, generation, place, status);
-    } else if (WIFSIGNALED(status)) {
-        log_warning("master", "worker %d (process %d) did not leave in time and was killed", number, (int)child->pid);
-    } else if (!expected || WEXITSTATUS(status) != 0) {
+    } else if (!WIFSIGNALED(status) && (!expected || WEXITSTATUS(status) != 0)) {
         log_error("master", "worker %d (process %d) ended with status %d", number, (int)child->pid,
                   WEXITSTATUS(status));
     }

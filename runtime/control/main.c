@@ -24,7 +24,7 @@
 #define DEFAULT_CONFIGURATION "/etc/millrace/millrace.conf"
 
 struct command {
-    const char *configuration;
+    const char *configuration, *program;
     bool check_only, debug, ask_status;
 };
 
@@ -103,8 +103,10 @@ static int take_environment(struct config *config, config_report report)
         return -1;
     }
     const char *pid_file = getenv("MILLRACE_PID_FILE");
-    if (pid_file != NULL && pid_file[0] != '\0')
+    if (pid_file != NULL && pid_file[0] != '\0') {
         config->pid_file = pid_file;
+        config->pid_file_given = true;
+    }
     unsetenv("MILLRACE_PID_FILE"); /* not for what handlers execute; the text itself stays */
     return 0;
 }
@@ -172,12 +174,20 @@ static int check_pid_file(const struct config *config)
     return -1;
 }
 
+/* The path by which this program was started, which may be a link that leads elsewhere when it is started again. */
+static const char *program_path(const char *name)
+{
+    static char found[PATH_MAX];
+    if (strchr(name, '/') != NULL)
+        return name;
+    ssize_t length = readlink("/proc/self/exe", found, sizeof found - 1);
+    found[length > 0 ? length : 0] = '\0';
+    return found;
+}
+
 static int run(const struct command *command, struct config *config, bool inherited)
 {
     static struct sockets sockets;
-    static char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
     if (check_pid_file(config) < 0)
         return MASTER_EXIT_CANNOT_START;
     int result = inherited ? sockets_change(&sockets, &inheritance.sockets, config, report)
@@ -191,7 +201,7 @@ static int run(const struct command *command, struct config *config, bool inheri
     if (inherited)
         sockets_drop(&inheritance.sockets, &sockets);
     struct master_start start = {.configuration = command->configuration,
-                                 .program = program,
+                                 .program = command->program,
                                  .config = config,
                                  .sockets = &sockets,
                                  .inheritance = inherited ? &inheritance : NULL,
@@ -204,6 +214,7 @@ static int run(const struct command *command, struct config *config, bool inheri
 int main(int argc, char **argv)
 {
     struct command command = read_command(argc, argv);
+    command.program = program_path(argv[0]);
     static struct config config;
     /* The log may be a pipe whose reader leaves. */
     static const int disregarded[] = {SIGPIPE, 0};

@@ -258,6 +258,7 @@ static int make_server(struct server *server, const struct master_start *start)
     *server = (struct server){.program = start->program,
                               .configuration = start->configuration,
                               .pid_file = start->config->pid_file,
+                              .pid_file_given = start->config->pid_file_given,
                               .access_fd = start->access_fd,
                               .sockets = *start->sockets,
                               .upgrade.channel = -1,

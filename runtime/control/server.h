@@ -22,6 +22,7 @@ struct server {
     const char *program;       /* what a binary upgrade executes */
     const char *configuration; /* its path */
     const char *pid_file;      /* NULL: none; from the environment, or the first configuration */
+    bool pid_file_given;       /* by the environment, which a new program gets as well */
     struct shared ledger;
     struct inbox handover; /* from workers that drain to those that do not */
     struct sockets sockets;

@@ -70,7 +70,7 @@ static _Noreturn void become_new_master(const struct server *server, int channel
     int fd = write_inheritance(server, channel);
     snprintf(number, sizeof number, "%d", fd);
     setenv(VARIABLE, number, 1);
-    if (server->pid_file != NULL)
+    if (server->pid_file_given)
         setenv("MILLRACE_PID_FILE", server->pid_file, 1);
     notify_pass_on();
     if (fd >= 0)

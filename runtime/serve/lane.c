@@ -309,11 +309,17 @@ static bool handle_events(struct lane *lane)
     return true;
 }
 
+/* A debugger may hold everything up for as long as it likes; but what does not come in time holds up no end. */
+static bool has_time_limits(const struct lane *lane)
+{
+    return !lane->worker->settings->debug || lane_draining(lane) != WORKER_SERVES;
+}
+
 static void expire_timers(struct lane *lane)
 {
     if (lane->listen_again_us != 0 && lane->listen_again_us <= lane->now_us)
         listen_resume(lane);
-    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && !lane->worker->settings->debug; kind++) {
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && has_time_limits(lane); kind++) {
         struct connection *connection;
         while ((connection = first_timed(&lane->timers[kind])) != NULL && connection->deadline_us <= lane->now_us)
             connection_on_timeout(connection);
@@ -365,7 +371,7 @@ static int sleep_ms(const struct lane *lane)
         first_us = lane->move_again_us;
     if (!list_is_empty(&lane->ready))
         return 0;
-    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && !lane->worker->settings->debug; kind++) {
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && has_time_limits(lane); kind++) {
         if (list_is_empty(&lane->timers[kind]))
             continue;
         int64_t deadline_us = LIST_ELEMENT(lane->timers[kind].next, struct connection, timer)->deadline_us;
