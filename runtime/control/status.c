@@ -73,14 +73,19 @@ static void accept_some(int64_t now_us)
     }
 }
 
-static void attend(struct status_client *client, short events, int64_t now_us)
+/* Those that were watched, in the order in which they were. */
+static void attend_all(const struct pollfd *watched, int64_t now_us)
 {
-    if (client->state == STATUS_CLIENT_NONE)
-        return;
-    if (client->deadline_us <= now_us)
-        status_client_drop(client);
-    else if (events != 0)
-        status_client_go_on(client, &status.start->source, now_us);
+    for (int i = 0; i < CLIENTS; i++) {
+        struct status_client *client = &status.clients[i];
+        if (client->state == STATUS_CLIENT_NONE)
+            continue;
+        short events = (watched++)->revents;
+        if (client->deadline_us <= now_us)
+            status_client_drop(client);
+        else if (events != 0)
+            status_client_go_on(client, &status.start->source, now_us);
+    }
 }
 
 /* -- the end ------------------------------------------------------------------------------------------------------- */
@@ -118,18 +123,21 @@ static int wait_ms(int64_t now_us)
     return first_us == INT64_MAX ? -1 : clock_ms_of(first_us - now_us);
 }
 
+/* Only what is open is watched: poll refuses a list that is longer than the limit of descriptors. */
 static void wait_for_events(struct pollfd *watched)
 {
     bool accepting = status.accept_again_us == 0 && status.end_us == 0;
+    nfds_t count = WATCH_CLIENTS;
     watched[WATCH_CHANNEL] = (struct pollfd){.fd = status.end_us == 0 ? status.start->channel : -1, .events = POLLIN};
     watched[WATCH_LISTENER] = (struct pollfd){.fd = accepting ? status.start->listener->fd : -1, .events = POLLIN};
     for (int i = 0; i < CLIENTS; i++)
-        watched[WATCH_CLIENTS + i] =
-            (struct pollfd){.fd = status.clients[i].fd, .events = status_client_events(&status.clients[i])};
-    if (poll(watched, WATCHED, wait_ms(clock_now_us())) >= 0)
+        if (status.clients[i].state != STATUS_CLIENT_NONE)
+            watched[count++] =
+                (struct pollfd){.fd = status.clients[i].fd, .events = status_client_events(&status.clients[i])};
+    if (poll(watched, count, wait_ms(clock_now_us())) >= 0)
         return;
     CHECK(errno == EINTR);
-    for (int i = 0; i < WATCHED; i++)
+    for (nfds_t i = 0; i < count; i++)
         watched[i].revents = 0;
 }
 
@@ -140,8 +148,7 @@ static void serve(void)
     int64_t now_us = clock_now_us();
     if (status.accept_again_us <= now_us)
         status.accept_again_us = 0;
-    for (int i = 0; i < CLIENTS; i++)
-        attend(&status.clients[i], watched[WATCH_CLIENTS + i].revents, now_us);
+    attend_all(&watched[WATCH_CLIENTS], now_us);
     if (watched[WATCH_LISTENER].revents != 0)
         accept_some(now_us);
     if (watched[WATCH_CHANNEL].revents != 0 && has_ended(status.start->channel))

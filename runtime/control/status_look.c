@@ -53,9 +53,9 @@ const char status_look_style[] =
     "footer{margin-top:1.6rem;color:var(--quiet)}"
     "@media(max-width:30rem){body{padding:1rem .6rem}dl{grid-template-columns:repeat(auto-fit,minmax(6.4rem,1fr))}}";
 
-/* What is inside a section is exchanged when it has changed, all at one moment, so nothing flickers; the page itself stays,
- * and with it its place. A section in which text is selected waits. Nothing of the new page but its sections is parsed: this
- * page's policy allows no other style. A page that nobody sees asks for nothing. */
+/* What is inside a section is exchanged when it has changed, all at one moment, so nothing flickers; the page itself
+ * stays, and with it its place. A section in which text is selected waits. Nothing of the new page but its sections is
+ * parsed: this page's policy allows no other style. A page that nobody sees asks for nothing. */
 const char status_look_script[] =
     "'use strict';\n"
     "const every = 2000, lost = document.getElementById('lost');\n"

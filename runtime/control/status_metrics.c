@@ -18,23 +18,31 @@ static void put_family(FILE *to, const char *name, const char *type, const char 
     fprintf(to, "# HELP millrace_%s %s.\n", name, help);
 }
 
-/* A name with the route as its first label; the closing brace is the caller's. */
-static void put_name(FILE *to, const char *name, const char *suffix, const struct snapshot_route *route)
+/* -- a family a figure, a sample a route ----------------------------------------------------------------------------
+ */
+
+/* A route's path as the value of a label: \ and " are escaped. Line ends are not visible, and so are not here. */
+struct label {
+    char text[2 * VISIBLE_ROOM(SETTINGS_PATH_BYTES)];
+};
+
+static struct label label_of(const struct snapshot_route *route)
 {
     char path[VISIBLE_ROOM(SETTINGS_PATH_BYTES)];
-    fprintf(to, "millrace_%s%s{route=\"", name, suffix);
+    struct label label;
+    char *to = label.text;
     for (const char *at = visible_copy(path, sizeof path, route->path); *at != '\0'; at++) {
-        if (*at == '\\' || *at == '"') /* line ends are not visible, and so are not here */
-            fputc('\\', to);
-        fputc(*at, to);
+        if (*at == '\\' || *at == '"')
+            *to++ = '\\';
+        *to++ = *at;
     }
-    fputc('"', to);
+    *to = '\0';
+    return label;
 }
 
 static void put_count(FILE *to, const char *name, const struct snapshot_route *route, uint64_t count)
 {
-    put_name(to, name, "_total", route);
-    fprintf(to, "} %" PRIu64 "\n", count);
+    fprintf(to, "millrace_%s_total{route=\"%s\"} %" PRIu64 "\n", name, label_of(route).text, count);
 }
 
 /* The samples of a family stand together. */
@@ -52,23 +60,21 @@ static void put_counters(FILE *to, const struct snapshot *snapshot)
         put_count(to, "refused", route, route->refused);
 }
 
-/* A time of n µs by the clock took less than n + 1 µs: what is below an edge is all that did not take longer. */
+/* Edges are powers of two. A time of n µs by the clock took less than n + 1 µs: what is below an edge is all that did
+ * not take longer. */
 static void put_histogram(FILE *to, const char *name, const struct snapshot_route *route,
                           const struct histogram *histogram)
 {
+    struct label label = label_of(route);
     uint64_t count = histogram_count(histogram);
     for (int i = 0; i <= LAST_EDGE; i++) {
         uint64_t edge_us = UINT64_C(1) << i;
-        put_name(to, name, "_bucket", route);
-        fprintf(to, ",le=\"%.9g\"} %" PRIu64 "\n", (double)edge_us / CLOCK_SECOND,
-                histogram_count_below(histogram, edge_us));
+        fprintf(to, "millrace_%s_bucket{route=\"%s\",le=\"%.9g\"} %" PRIu64 "\n", name, label.text,
+                (double)edge_us / CLOCK_SECOND, histogram_count_below(histogram, edge_us));
     }
-    put_name(to, name, "_bucket", route);
-    fprintf(to, ",le=\"+Inf\"} %" PRIu64 "\n", count);
-    put_name(to, name, "_sum", route);
-    fprintf(to, "} %.6f\n", (double)histogram->sum_us / CLOCK_SECOND);
-    put_name(to, name, "_count", route);
-    fprintf(to, "} %" PRIu64 "\n", count);
+    fprintf(to, "millrace_%s_bucket{route=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, label.text, count);
+    fprintf(to, "millrace_%s_sum{route=\"%s\"} %.6f\n", name, label.text, (double)histogram->sum_us / CLOCK_SECOND);
+    fprintf(to, "millrace_%s_count{route=\"%s\"} %" PRIu64 "\n", name, label.text, count);
 }
 
 static void put_histograms(FILE *to, const struct snapshot *snapshot)
@@ -80,6 +86,9 @@ static void put_histograms(FILE *to, const struct snapshot *snapshot)
     for (int i = 0; i < snapshot->route_count; i++)
         put_histogram(to, "handler_seconds", &snapshot->routes[i], &snapshot->routes[i].handler);
 }
+
+/* -- one sample a family --------------------------------------------------------------------------------------------
+ */
 
 static void put_gauge(FILE *to, const char *name, const char *help, int value)
 {

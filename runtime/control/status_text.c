@@ -13,8 +13,8 @@
 
 static const double shares[] = {0.5, 0.99, 0.999};
 
-/* What came from outside must neither command the terminal nor move what stands behind it: nothing but ASCII, the rest as
- * in a URI. */
+/* What came from outside must neither command the terminal nor move what stands behind it: nothing but ASCII, the rest
+ * as in a URI. */
 static void put_text(FILE *to, const char *bytes)
 {
     for (; *bytes != '\0'; bytes++) {
