@@ -295,8 +295,8 @@ static void clients_that_never_read(void)
 
 static long status_process(const struct server *server)
 {
+    json_t *status = ask_json(), *worker; /* it has answered, so it is among the children */
     struct process_children all = server_workers(server);
-    json_t *status = ask_json(), *worker;
     pid_t found = 0;
     size_t k;
 
