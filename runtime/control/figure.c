@@ -39,7 +39,9 @@ struct figure figure_count(uint64_t count)
 
 struct figure figure_rate(double per_second)
 {
-    return per_second < 0 ? (struct figure){.text = "–"} : figure_number(per_second);
+    if (per_second < 0)
+        return (struct figure){.text = "–"};
+    return per_second < 9999.5 ? figure_number(per_second) : figure_count((uint64_t)(per_second + 0.5));
 }
 
 struct figure figure_ms(uint64_t time_us)

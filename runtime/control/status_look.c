@@ -22,13 +22,12 @@ const char status_look_style[] =
     "a{color:var(--link)}"
     "#lost{position:sticky;top:0;z-index:1;padding:.3rem 0;background:var(--paper);color:var(--bad);font-weight:600}"
     "#lost:empty{display:none}"
-    "dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:1px;margin:1rem 0 0;"
+    "dl{display:grid;grid-template-columns:repeat(8,1fr);gap:1px;margin:1rem 0 0;"
     "border:1px solid var(--line);border-radius:.5rem;overflow:hidden;background:var(--line)}"
     "dl div{display:flex;flex-direction:column-reverse;justify-content:flex-end;padding:.5rem .8rem;"
     "background:var(--card)}"
     "dt{font-size:.8rem;color:var(--quiet)}"
     "dd{margin:0;font-size:1.2rem;line-height:1.35}"
-    "dl.small{grid-template-columns:repeat(auto-fit,minmax(7rem,1fr))}"
     "dl.small dd{font-size:1rem}"
     ".box{overflow-x:auto;border:1px solid var(--line);border-radius:.5rem;background:var(--card)}"
     ".box:focus-visible{outline:2px solid var(--link);outline-offset:1px}"
@@ -43,6 +42,7 @@ const char status_look_style[] =
     ".first{border-left:1px solid var(--line)}"
     ".l{text-align:left}"
     "tbody th{font-weight:600}"
+    "#routes tbody th{white-space:normal;overflow-wrap:anywhere;min-width:8rem}"
     "tr>:first-child{position:sticky;left:0}"
     "tbody th[scope=rowgroup]{text-align:left;font-weight:400;color:var(--quiet);background:var(--head)}"
     "td.uri{white-space:normal;word-break:break-all;min-width:17rem;width:100%}"
@@ -51,7 +51,8 @@ const char status_look_style[] =
     ".serving{color:var(--good)}.starting,.draining{color:var(--wait)}"
     ".empty{padding:.5rem .8rem;color:var(--quiet)}"
     "footer{margin-top:1.6rem;color:var(--quiet)}"
-    "@media(max-width:30rem){body{padding:1rem .6rem}dl{grid-template-columns:repeat(auto-fit,minmax(6.4rem,1fr))}}";
+    "@media(max-width:62rem){dl{grid-template-columns:repeat(4,1fr)}}"
+    "@media(max-width:30rem){body{padding:1rem .6rem}dl div{padding:.4rem .5rem}}";
 
 /* What is inside a section is exchanged when it has changed, all at one moment, so nothing flickers; the page itself
  * stays, and with it its place. A section in which text is selected waits. Nothing of the new page but its sections is

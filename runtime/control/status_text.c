@@ -75,7 +75,7 @@ static void put_route(FILE *to, const struct snapshot *snapshot, const struct sn
     int left = columns - (int)strlen(name_of(route));
     put_text(to, name_of(route));
     fprintf(to, "%*s %12" PRIu64 " %8s %8" PRIu64 " %8" PRIu64 "  ", left > 0 ? left : 0, "", route->requests,
-            rate < 0 ? "-" : figure_rate(rate).text, route->errors, route->refused);
+            rate < 0 ? "-" : figure_number(rate).text, route->errors, route->refused);
     put_times(to, &route->queue);
     fputs("  ", to);
     put_times(to, &route->handler);

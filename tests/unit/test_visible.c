@@ -82,6 +82,8 @@ static void numbers(void)
     CU_ASSERT_STRING_EQUAL(figure_ms(1500).text, "1.50");
     CU_ASSERT_STRING_EQUAL(figure_rate(-1).text, "–");
     CU_ASSERT_STRING_EQUAL(figure_rate(0).text, "0");
+    CU_ASSERT_STRING_EQUAL(figure_rate(9999.4).text, "9999");
+    CU_ASSERT_STRING_EQUAL(figure_rate(9999.5).text, "10\u202f000");
     CU_ASSERT_STRING_EQUAL(figure_count(9999).text, "9999");
     CU_ASSERT_STRING_EQUAL(figure_count(10000).text, "10\u202f000");
     CU_ASSERT_STRING_EQUAL(figure_count(UINT64_MAX).text, "18\u202f446\u202f744\u202f073\u202f709\u202f551\u202f615");
