@@ -31,7 +31,11 @@ struct reports {
     struct report all[REPORTS_MAX];
 };
 
-/* The worker at this place was ended by a signal. */
+/* Whether a worker that has ended, with this status of waitpid(2), has crashed: a sanitizer's handler, which comes after ours,
+ * exits by itself. */
+bool report_is_crash(const struct generation *generation, int place, int status);
+
+/* The worker at this place has crashed. */
 void report_crash(struct server *server, struct generation *generation, int place, int status);
 
 /* A thread of the worker at this place has run a handler for longer than its request_timeout. */
