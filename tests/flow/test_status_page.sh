@@ -19,6 +19,7 @@ status = "127.0.0.1:$port"
 threads = 8
 app "/hello" { file = "@APPS@/hello.so" }
 app "/sleeper" { file = "@TESTAPPS@/sleeper.so" }
+app "/status" { file = "@TESTAPPS@/status.so" }
 END
 )"
 
@@ -116,6 +117,24 @@ case_it_fits_the_window() {
     done
 }
 
+# What changes below a reader's eyes leaves the page, and each table in its box, where they are.
+case_it_keeps_its_place() {
+    local place box="document.querySelector('#routes .box')"
+    browse light 390
+    evaluate "(scrollTo(0,200),$box.scrollLeft=150)" >/dev/null
+    place=$(evaluate "[scrollY,$box.scrollLeft]")
+    check_match '^[1-9][0-9]*,150$' "$place"
+    ask /hello '' >/dev/null
+    evaluate "(window.before=$box.innerText)" >/dev/null
+    wait_until changed "$box.innerText"
+    check_equal "$place" "$(evaluate "[scrollY,$box.scrollLeft]")" 'scrolled to'
+    leave
+}
+changed() { # expression
+    ask /hello '' >/dev/null
+    [ "$(evaluate "$1!==window.before")" = true ]
+}
+
 # The lowest contrast of a text with what is behind it (WCAG 2.1: 4.5 at least), over all elements that have text of their own.
 contrast="(()=>{const n=c=>c.match(/[0-9.]+/g).map(Number);const l=c=>{const[r,g,b]=n(c).map(v=>{v/=255;return v<=0.03928?v/12.92:((v+0.055)/1.055)**2.4});\
 return 0.2126*r+0.7152*g+0.0722*b};const back=e=>{for(;e;e=e.parentElement){const c=getComputedStyle(e).backgroundColor;if(n(c)[3]!==0)return c}return 'rgb(255,255,255)'};\
@@ -124,6 +143,7 @@ const a=l(getComputedStyle(e).color),b=l(back(e));low=Math.min(low,(Math.max(a,b
 
 case_it_can_be_read() {
     local scheme value dark=false
+    ask /status 500 >/dev/null # what is bad has a colour of its own
     for scheme in light dark; do
         browse "$scheme" 1280
         check_equal "$dark" "$(evaluate "matchMedia('(prefers-color-scheme:dark)').matches")" "the $scheme scheme"
@@ -132,6 +152,19 @@ case_it_can_be_read() {
         dark=true
         leave
     done
+}
+
+# The last case: the server goes.
+case_it_says_when_nobody_answers() {
+    browse light 1280
+    check_equal '' "$(evaluate "document.getElementById('lost').innerText")"
+    runtime_stop
+    wait_until lost
+    check_match '/hello' "$(evaluate "document.querySelector('main').innerText")" 'what was shown'
+    leave
+}
+lost() {
+    [[ $(evaluate "document.getElementById('lost').innerText") == 'No answer since '* ]]
 }
 
 cases_run "$@"
