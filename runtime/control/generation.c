@@ -280,7 +280,7 @@ static void log_end(struct generation *generation, int place, int status)
     bool expected = state == SUPERVISE_STOPPING || state == SUPERVISE_KILLED;
     if (!expected)
         ledger_count(ledger, LEDGER_RESTARTS);
-    if (WIFSIGNALED(status) && state != SUPERVISE_KILLED) {
+    if (state != SUPERVISE_KILLED && report_is_crash(generation, place, status)) {
         ledger_count(ledger, LEDGER_CRASHES_SEEN);
         report_crash(generation->server, generation, place, status);
     } else if (!WIFSIGNALED(status) && (!expected || WEXITSTATUS(status) != 0)) {

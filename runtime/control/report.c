@@ -149,15 +149,27 @@ static size_t put_what_ran(char *to, size_t room, const struct generation *gener
     return (size_t)length;
 }
 
-void report_crash(struct server *server, struct generation *generation, int place, int status)
+bool report_is_crash(const struct generation *generation, int place, int status)
+{
+    return WIFSIGNALED(status) || atomic_load(&scoreboard_slot(generation->board.at, place)->crash.signal) != 0;
+}
+
+/* The first words of the line. Returns their length. */
+static size_t put_end(char *to, size_t room, const struct generation *generation, int place, int status)
 {
     struct worker_start start = generation_worker_start(generation, place, -1);
-    const struct scoreboard_slot *slot = scoreboard_slot(start.board, place);
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : atomic_load(&scoreboard_slot(start.board, place)->crash.signal);
+    return (size_t)snprintf(to, room, "worker %d (process %d) was ended by signal %d (%s)%s", start.number,
+                            (int)generation->children[place].pid, number, strsignal(number),
+                            WIFSIGNALED(status) && WCOREDUMP(status) ? ", core dumped" : "");
+}
+
+void report_crash(struct server *server, struct generation *generation, int place, int status)
+{
+    const struct scoreboard_slot *slot = scoreboard_slot(generation->board.at, place);
     struct scoreboard_crash *crash = malloc(sizeof *crash);
     char line[REPORT_LINE_BYTES];
-    size_t length = (size_t)snprintf(line, sizeof line, "worker %d (process %d) was ended by signal %d (%s)%s",
-                                     start.number, (int)generation->children[place].pid, WTERMSIG(status),
-                                     strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+    size_t length = put_end(line, sizeof line, generation, place, status);
     if (crash == NULL || atomic_load(&slot->crash.signal) == 0) {
         log_error("report", "%s", line);
     } else {
