@@ -38,6 +38,7 @@ struct traffic {
     struct traffic_result result;
     pthread_mutex_t lock; /* of the failures */
     pthread_t threads[TRAFFIC_CONNECTIONS_MAX];
+    int thread_count; /* that run */
     atomic_bool stopping;
     atomic_long taken; /* requests that a thread has begun */
     atomic_long right, failed;
@@ -126,7 +127,11 @@ static bool traffic_read(struct traffic_client *client)
         if (client->body_length > sizeof client->answer - 1 - client->body_at)
             return traffic_fault(client, "the body is too long");
     }
-    if (sscanf(client->answer, "HTTP/1.1 %d", &status) != 1 || status != 200) {
+    if (client->got > client->body_at + client->body_length)
+        return traffic_fault(client, "more than the answer");
+    if (sscanf(client->answer, "HTTP/1.1 %d", &status) != 1)
+        return traffic_fault(client, "no status line");
+    if (status != 200) {
         snprintf(client->fault_text, sizeof client->fault_text, "status %d", status);
         client->fault = client->fault_text; /* the connection goes on */
         return false;
@@ -174,7 +179,7 @@ static bool traffic_post(struct traffic_client *client)
     char *body = client->request + head;
 
     for (size_t i = 0; i < length; i++)
-        body[i] = (char)('!' + (i + client->seed) % 90);
+        body[i] = (char)(rand_r(&client->seed) >> 8);
     return traffic_send(client, (size_t)head + length) && traffic_read(client) && traffic_body_is(client, body, length);
 }
 
@@ -185,6 +190,7 @@ static void traffic_note(struct traffic_client *client, int64_t sent_ms, bool po
 {
     struct traffic *traffic = client->traffic;
     int64_t now_ms = deadline_now_ms(), bin = (now_ms - traffic->result.start_ms) / TRAFFIC_BIN_MS;
+    long number;
 
     if (right) {
         atomic_fetch_add(&traffic->right, 1);
@@ -193,7 +199,7 @@ static void traffic_note(struct traffic_client *client, int64_t sent_ms, bool po
         return;
     }
     pthread_mutex_lock(&traffic->lock);
-    long number = atomic_fetch_add(&traffic->failed, 1);
+    number = atomic_fetch_add(&traffic->failed, 1);
     *(post ? &traffic->result.posts_failed : &traffic->result.gets_failed) += 1;
     if (number < TRAFFIC_FAILURES_MAX) {
         struct traffic_failure *failure = &traffic->result.failures[number];
@@ -221,7 +227,24 @@ static bool traffic_one_request(struct traffic_client *client, int kind)
     }
 }
 
-/* Returns false when it is over. Each thread has its share of the rate, at times of its own. */
+static void traffic_add_us(struct timespec *time, long us)
+{
+    time->tv_nsec += us % 1000000 * 1000;
+    time->tv_sec += us / 1000000 + time->tv_nsec / 1000000000;
+    time->tv_nsec %= 1000000000;
+}
+
+/* Each thread has its share of the rate, at times of its own. */
+static void traffic_first_turn(const struct traffic_client *client, struct timespec *next)
+{
+    const struct traffic_options *options = &client->traffic->options;
+
+    clock_gettime(CLOCK_MONOTONIC, next);
+    if (options->rate > 0)
+        traffic_add_us(next, 1000000L * client->number / options->rate);
+}
+
+/* Returns false when it is over. */
 static bool traffic_wait_turn(struct traffic_client *client, struct timespec *next)
 {
     const struct traffic_options *options = &client->traffic->options;
@@ -231,11 +254,7 @@ static bool traffic_wait_turn(struct traffic_client *client, struct timespec *ne
     if (options->requests > 0 && atomic_fetch_add(&client->traffic->taken, 1) >= options->requests)
         return false;
     if (options->rate > 0) {
-        long gap_us = 1000000L * options->connections / options->rate;
-
-        next->tv_nsec += gap_us % 1000000 * 1000;
-        next->tv_sec += gap_us / 1000000 + next->tv_nsec / 1000000000;
-        next->tv_nsec %= 1000000000;
+        traffic_add_us(next, 1000000L * options->connections / options->rate);
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL);
     }
     return true;
@@ -245,19 +264,22 @@ static void *traffic_thread(void *argument)
 {
     struct traffic_client *client = argument;
     struct timespec next;
-    long sent = 0;
+    long sent = 0, posts = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &next);
+    traffic_first_turn(client, &next);
     while (traffic_wait_turn(client, &next)) {
         int kind = rand_r(&client->seed) % 8;
         int64_t sent_ms = deadline_now_ms();
         bool right = traffic_connect(client) && traffic_one_request(client, kind);
 
         sent++;
+        posts += kind < 2;
         traffic_note(client, sent_ms, kind < 2, right);
     }
     pthread_mutex_lock(&client->traffic->lock);
     client->traffic->result.sent += sent;
+    client->traffic->result.posts_sent += posts;
+    client->traffic->result.gets_sent += sent - posts;
     pthread_mutex_unlock(&client->traffic->lock);
     if (client->fd >= 0)
         close(client->fd);
@@ -290,10 +312,13 @@ struct traffic *traffic_start(const struct front *front, const struct traffic_op
 {
     struct traffic *traffic = &traffic_one;
 
+    if (traffic->thread_count > 0)
+        traffic_stop(traffic);
     memset(traffic, 0, sizeof *traffic);
     traffic->options = *options;
     if (traffic->options.connections == 0)
         traffic->options.connections = 16;
+    SUITE_CHECK(traffic->options.connections <= TRAFFIC_CONNECTIONS_MAX, "too many connections");
     pthread_mutex_init(&traffic->lock, NULL);
     traffic->address = (struct sockaddr_in){.sin_family = AF_INET};
     inet_pton(AF_INET, "127.0.0.1", &traffic->address.sin_addr);
@@ -306,14 +331,15 @@ struct traffic *traffic_start(const struct front *front, const struct traffic_op
         SUITE_CHECK(client, "no memory");
         *client = (struct traffic_client){.traffic = traffic, .number = i, .fd = -1, .seed = (unsigned)i * 7919 + 1};
         SUITE_CHECK(pthread_create(&traffic->threads[i], NULL, traffic_thread, client) == 0, "no thread");
+        traffic->thread_count++;
     }
     return traffic;
 }
 
 const struct traffic_result *traffic_wait(struct traffic *traffic)
 {
-    for (int i = 0; i < traffic->options.connections; i++)
-        pthread_join(traffic->threads[i], NULL);
+    while (traffic->thread_count > 0)
+        pthread_join(traffic->threads[--traffic->thread_count], NULL);
     traffic->result.right = atomic_load(&traffic->right);
     traffic->result.failed = atomic_load(&traffic->failed);
     traffic->result.end_ms = deadline_now_ms();
@@ -337,11 +363,24 @@ long traffic_right_between(const struct traffic *traffic, int64_t from_ms, int64
     return sum;
 }
 
+int traffic_longest_gap_ms(const struct traffic *traffic, int64_t from_ms, int64_t to_ms)
+{
+    int longest_ms = 0, gap_ms = 0;
+
+    for (; from_ms < to_ms; from_ms += TRAFFIC_BIN_MS) {
+        gap_ms = traffic_right_between(traffic, from_ms, from_ms + TRAFFIC_BIN_MS) > 0 ? 0 : gap_ms + TRAFFIC_BIN_MS;
+        longest_ms = gap_ms > longest_ms ? gap_ms : longest_ms;
+    }
+    return longest_ms;
+}
+
 const char *traffic_describe(const struct traffic_result *result)
 {
-    static char text[600];
-    int length = snprintf(text, sizeof text, "%ld sent, %ld right, %ld failed (%ld GET, %ld POST)", result->sent,
-                          result->right, result->failed, result->gets_failed, result->posts_failed);
+    static char text[700];
+    int64_t took_ms = result->end_ms - result->start_ms + 1;
+    int length = snprintf(text, sizeof text, "%ld sent, %ld a second, %ld right, %ld failed (%ld GET, %ld POST)",
+                          result->sent, (long)(result->sent * 1000 / took_ms), result->right, result->failed,
+                          result->gets_failed, result->posts_failed);
 
     for (long i = 0; i < result->failed && i < 5; i++) {
         const struct traffic_failure *failure = &result->failures[i];

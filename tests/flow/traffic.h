@@ -28,7 +28,7 @@ enum { TRAFFIC_FAILURES_MAX = 1000 };
 
 struct traffic_result {
     long sent, right, failed;
-    long gets_failed, posts_failed;
+    long gets_sent, gets_failed, posts_sent, posts_failed;
     struct traffic_failure failures[TRAFFIC_FAILURES_MAX]; /* the first ones */
     int64_t start_ms, end_ms;
 };
@@ -38,7 +38,8 @@ struct traffic;
 /* Requests that traffic_start makes itself, to learn the pages. */
 enum { TRAFFIC_PAGES = 3 };
 
-/* The routes /hello, /bighello, /page8k, /env and /echo must be there: server_start's are. */
+/* The routes /hello, /bighello, /page8k, /env and /echo must be there: server_start's are. What a failed case has left
+ * running is stopped first. */
 struct traffic *traffic_start(const struct front *front, const struct traffic_options *options);
 
 /* Waits for what is outstanding, and with options->requests for all of them. The result is valid until the next start. */
@@ -48,7 +49,10 @@ const struct traffic_result *traffic_wait(struct traffic *traffic);
 /* Right answers between two times, to 10 ms; while it runs, or after. */
 long traffic_right_between(const struct traffic *traffic, int64_t from_ms, int64_t to_ms);
 
-/* One line about the first failures, for SUITE_CHECK. */
+/* The longest time without a right answer between these, to 10 ms; both must have passed. */
+int traffic_longest_gap_ms(const struct traffic *traffic, int64_t from_ms, int64_t to_ms);
+
+/* One line about the rate that was reached and the first failures, for SUITE_CHECK. */
 const char *traffic_describe(const struct traffic_result *result);
 
 #endif
