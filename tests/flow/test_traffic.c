@@ -22,6 +22,7 @@ enum spoil {
     SPOIL_NOTHING,
     SPOIL_BYTE,    /* one byte of the body is another */
     SPOIL_LENGTH,  /* the body lacks its last byte, and the head says so */
+    SPOIL_LONGER,  /* it has one of its bytes twice, and the head says so */
     SPOIL_MORE,    /* a byte follows that belongs to no answer */
     SPOIL_STATUS,  /* 502 */
     SPOIL_CLOSE,   /* the connection ends within the body */
@@ -92,6 +93,10 @@ static bool answer_request(struct visit *visit, enum spoil how)
         body[length / 2] ^= 1;
     if (how == SPOIL_LENGTH)
         length--;
+    if (how == SPOIL_LONGER) {
+        memmove(body + length / 2 + 1, body + length / 2, length - length / 2);
+        length++;
+    }
     head = (size_t)snprintf(visit->answer, sizeof visit->answer, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n",
                             how == SPOIL_STATUS ? "502 Bad Gateway" : "200 OK", length);
     memcpy(visit->answer + head, body, length + 1);
@@ -187,7 +192,7 @@ static void check_noticed(enum spoil how, const char *get, const char *post)
         const struct traffic_failure *failure = &result->failures[i];
 
         SUITE_CHECK(strcmp(failure->what, failure->post ? post : get) == 0 ||
-                        (!failure->post && how <= SPOIL_LENGTH && strcmp(failure->what, "another's variables") == 0),
+                        (!failure->post && how <= SPOIL_LONGER && strcmp(failure->what, "another's variables") == 0),
                     "%s", traffic_describe(result));
         CU_ASSERT(result->start_ms <= failure->sent_ms && failure->sent_ms <= failure->failed_ms &&
                   failure->failed_ms <= result->end_ms);
@@ -213,6 +218,11 @@ static void another_byte(void)
 static void a_short_body(void)
 {
     check_noticed(SPOIL_LENGTH, "the body is another", "the body is another");
+}
+
+static void a_longer_body(void)
+{
+    check_noticed(SPOIL_LONGER, "the body is another", "the body is another");
 }
 
 static void another_status(void)
@@ -261,6 +271,7 @@ static const struct suite_case cases[] = {
     {"right answers", right_answers},
     {"another byte", another_byte},
     {"a short body", a_short_body},
+    {"a longer body", a_longer_body},
     {"bytes behind an answer", bytes_behind_an_answer},
     {"another status", another_status},
     {"the end within a body", the_end_within_a_body},
