@@ -32,7 +32,7 @@ static int process_compare(const void *one, const void *other)
     return *(const pid_t *)one - *(const pid_t *)other;
 }
 
-struct process_children process_children(pid_t parent)
+static struct process_children process_collect(pid_t parent, bool zombies)
 {
     struct process_children children = {.count = 0};
     DIR *all = opendir("/proc");
@@ -44,7 +44,7 @@ struct process_children process_children(pid_t parent)
 
         if (!isdigit((unsigned char)entry->d_name[0]) || !process_stat(pid, &its_parent, &state))
             continue;
-        if (its_parent == parent && state != 'Z' && children.count < PROCESS_CHILDREN_MAX) {
+        if (its_parent == parent && (state == 'Z') == zombies && children.count < PROCESS_CHILDREN_MAX) {
             children.pids[children.count++] = pid;
         }
     }
@@ -52,6 +52,16 @@ struct process_children process_children(pid_t parent)
         closedir(all);
     qsort(children.pids, children.count, sizeof children.pids[0], process_compare);
     return children;
+}
+
+struct process_children process_children(pid_t parent)
+{
+    return process_collect(parent, false);
+}
+
+size_t process_zombie_count(pid_t parent)
+{
+    return process_collect(parent, true).count;
 }
 
 bool process_runs(pid_t pid)
@@ -87,6 +97,21 @@ long process_descriptor_count(pid_t pid)
 long process_thread_count(pid_t pid)
 {
     return process_count_entries(pid, "task");
+}
+
+long process_shared_count(pid_t pid)
+{
+    char path[64], line[512];
+    long count = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        count += strstr(line, " /memfd:") || strstr(line, " /dev/shm/");
+    if (file)
+        fclose(file);
+    return count;
 }
 
 static int process_count_lines(const char *path, const char *key)

@@ -16,6 +16,8 @@ struct process_children {
 /* The children of a process that run, by number; zombies are left out. */
 struct process_children process_children(pid_t parent);
 bool process_runs(pid_t pid); /* a zombie does not */
+size_t process_zombie_count(pid_t parent); /* children that have ended and that nobody has waited for */
+long process_shared_count(pid_t pid); /* mappings of memory that processes share: memfds, /dev/shm */
 long process_descriptor_count(pid_t pid);
 long process_thread_count(pid_t pid);
 long process_resident_kb(pid_t pid);

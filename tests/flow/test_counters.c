@@ -53,6 +53,19 @@ static long sum_of(json_t *status, const char *name)
     return sum;
 }
 
+static long figure_of(json_t *status, const char *path, const char *name)
+{
+    json_t *route;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "routes"), i, route)
+    {
+        if (strcmp(json_string_value(json_object_get(route, "route")), path) == 0)
+            return (long)json_integer_value(json_object_get(route, name));
+    }
+    SUITE_FAIL("the status has no route \"%s\"", path);
+}
+
 /* Requests that nginx has sent, from the list of upstream statuses of each of its own: a comma stands for a repeat; `-`
  * for one that never reached the server. A request that was lost with its worker was sent and not counted as answered.
  */
@@ -136,11 +149,68 @@ static void over_kills(void)
     SUITE_CHECK(labs(result->sent + repeated + TRAFFIC_PAGES - lost - counted) <= 4, /* answered as the signal came */
                 "%ld counted, %ld sent, %ld repeated, %ld lost", counted, result->sent, repeated, lost);
     json_decref(status);
+    CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+}
+
+static void ask_often(const struct front *front, const char *path, int count, int status)
+{
+    struct front_answer got = {0};
+    struct link *link = link_new(front->address);
+
+    for (int i = 0; i < count; i++) {
+        front_ask(&got, link, path, NULL, 0);
+        SUITE_CHECK(got.status == status, "%s: status %d", path, got.status);
+    }
+    front_fini(&got);
+    link_free(link);
+}
+
+struct expectation {
+    long hello, bighello, none;
+    json_t *status;
+};
+
+static bool is_counted(void *context)
+{
+    struct expectation *expected = context;
+
+    json_decref(expected->status);
+    expected->status = ask_status();
+    return figure_of(expected->status, "/hello", "requests") == expected->hello &&
+           figure_of(expected->status, "/bighello", "requests") == expected->bighello &&
+           figure_of(expected->status, "", "requests") == expected->none &&
+           sum_of(expected->status, "requests") == expected->hello + expected->bighello + expected->none;
+}
+
+/* Each request is counted for its own route, what has none for "", before and after a reload. */
+static void by_route(void)
+{
+    struct server *server = start("");
+    struct front *front = front_start(server);
+    struct expectation expected = {0};
+
+    for (int i = 1; i <= 2; i++) {
+        ask_often(front, "/hello", 30, 200);
+        ask_often(front, "/bighello", 20, 200);
+        ask_often(front, "/nowhere", 7, 404);
+        ask_often(front, "/helloo", 4, 404);
+        expected.hello += 30;
+        expected.bighello += 20;
+        expected.none += 11;
+        SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, is_counted, &expected), "%ld, %ld, %ld of %ld, %ld, %ld counted",
+                    figure_of(expected.status, "/hello", "requests"),
+                    figure_of(expected.status, "/bighello", "requests"), figure_of(expected.status, "", "requests"),
+                    expected.hello, expected.bighello, expected.none);
+        CU_ASSERT(strncmp(server_signal_outcome(server, SIGHUP), "ok ", 3) == 0);
+    }
+    json_decref(expected.status);
+    CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
 }
 
 static const struct suite_case cases[] = {
     {"over reloads, upgrades and recycling", over_reloads},
     {"over kills", over_kills},
+    {"by route", by_route},
 };
 
 int main(int argc, char **argv)

@@ -9,13 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer.h"
 #include "deadline.h"
 #include "front.h"
 #include "server.h"
 #include "suite.h"
 #include "traffic.h"
 
-enum { CONNECTIONS = 16, REPLACED_MS = 200, LATE_MS = 1000 };
+enum { CONNECTIONS = 16, REPLACED_MS = 200, LATE_MS = SERVER_SANITIZED ? 1000 : 200 };
+
+static struct answer answer;
 
 struct kill_times {
     int64_t at_ms[200];
@@ -27,55 +30,93 @@ static bool is_long(void)
     return getenv("MILLRACE_TEST_LONG") != NULL;
 }
 
-struct ready {
+struct replacement {
     const struct server *server;
-    int count; /* of lines that say so */
+    struct process_children before;
+    int ready_count; /* of lines that say so */
 };
 
-static bool is_ready(void *context)
+/* The replacement is ready, and a request was answered by a process that was not there before. */
+static bool is_replaced(void *context)
 {
-    const struct ready *ready = context;
+    const struct replacement *replacement = context;
+    size_t length;
+    pid_t pid;
 
-    return server_log_count(ready->server, "is ready") > ready->count;
+    if (server_log_count(replacement->server, "is ready") == replacement->ready_count)
+        return false;
+    answer_ask_once(&answer, replacement->server->local, &(struct record_request){.path = "/pid", .query = "0"});
+    pid = atoi((const char *)answer_body(&answer, &length));
+    for (size_t i = 0; i < replacement->before.count; i++) {
+        if (replacement->before.pids[i] == pid)
+            return false;
+    }
+    return pid > 0;
 }
 
-/* Kills the worker; another must be ready within 200 ms. Returns how long it took. */
-static int kill_one(struct server *server, pid_t worker, int signal, struct kill_times *times)
+/* Kills the first worker, which is the one that has lived longest; another must serve. Returns how long it took. */
+static int kill_one(struct server *server, int signal, struct kill_times *times)
 {
-    struct ready ready = {.server = server, .count = server_log_count(server, "is ready")};
+    struct replacement replacement = {.server = server,
+                                      .before = server_workers_without(server, 0),
+                                      .ready_count = server_log_count(server, "is ready")};
     int64_t start_ms = deadline_now_ms();
 
     times->at_ms[times->count++] = start_ms;
-    kill(worker, signal);
-    CU_ASSERT(deadline_wait(DEADLINE_USUAL_MS, is_ready, &ready));
+    kill(replacement.before.pids[0], signal);
+    SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, is_replaced, &replacement), "nothing serves instead of process %d",
+                (int)replacement.before.pids[0]);
     return (int)(deadline_now_ms() - start_ms);
 }
 
-/* The kill that a failure belongs to: the last one before it. */
-static int64_t age_of(const struct traffic_failure *failure, const struct kill_times *times)
+/* The kill that a failure belongs to: the last one before it. −1: there is none. */
+static int kill_of(const struct traffic_failure *failure, const struct kill_times *times)
 {
-    int64_t age_ms = INT64_MAX;
+    int kill = -1;
 
-    for (int i = 0; i < times->count; i++) {
-        if (failure->failed_ms >= times->at_ms[i])
-            age_ms = failure->failed_ms - times->at_ms[i];
-    }
-    return age_ms;
+    while (kill + 1 < times->count && failure->failed_ms >= times->at_ms[kill + 1])
+        kill++;
+    return kill;
 }
 
-/* GETs are repeated by nginx; one that was in flight may have been too late for that. No client of another worker
- * notices. */
+/* Whoever is not a client of the killed worker is answered as ever. */
+static void check_no_gap(const struct traffic *traffic, const struct kill_times *times)
+{
+    for (int i = 0; i < times->count && !SERVER_SANITIZED; i++) {
+        int gap_ms = traffic_longest_gap_ms(traffic, times->at_ms[i], times->at_ms[i] + 1000);
+
+        SUITE_CHECK(gap_ms <= REPLACED_MS, "no right answer for %d ms after kill %d", gap_ms, i + 1);
+    }
+}
+
+/* GETs are repeated by nginx; one that was in flight may have been too late for that. A connection has at most one
+ * request in flight. No client of another worker notices. */
 static void check_failures(const struct traffic_result *result, const struct kill_times *times)
 {
-    SUITE_CHECK(result->failed <= (long)CONNECTIONS * times->count && result->failed < TRAFFIC_FAILURES_MAX, "%s",
-                traffic_describe(result));
+    int counts[SUITE_COUNT(times->at_ms)] = {0};
+
+    SUITE_CHECK(result->failed < TRAFFIC_FAILURES_MAX, "%s", traffic_describe(result));
     SUITE_CHECK(result->gets_failed <= times->count, "%s", traffic_describe(result));
     for (long i = 0; i < result->failed; i++) {
         const struct traffic_failure *failure = &result->failures[i];
+        int number = kill_of(failure, times), late_ms;
 
-        SUITE_CHECK(strcmp(failure->what, "status 502") == 0, "%s", traffic_describe(result));
-        SUITE_CHECK(age_of(failure, times) <= LATE_MS, "%s", traffic_describe(result));
+        SUITE_CHECK(number >= 0 && strcmp(failure->what, "status 502") == 0, "%s", traffic_describe(result));
+        late_ms = (int)(failure->failed_ms - times->at_ms[number]);
+        SUITE_CHECK(late_ms <= LATE_MS, "%d ms after kill %d: %s", late_ms, number + 1, traffic_describe(result));
+        SUITE_CHECK(++counts[number] <= CONNECTIONS, "after kill %d: %s", number + 1, traffic_describe(result));
     }
+}
+
+/* Processes and descriptors are as before. */
+static void check_nothing_left(const struct server *server, long descriptors, size_t children)
+{
+    server_workers_without(server, 0);
+    SUITE_CHECK(process_descriptor_count(server->pid) == descriptors, "%ld descriptors before, %ld after", descriptors,
+                process_descriptor_count(server->pid));
+    SUITE_CHECK(process_children(server->pid).count == children, "%zu children before, %zu after", children,
+                process_children(server->pid).count);
+    SUITE_CHECK(process_zombie_count(server->pid) == 0, "%zu zombies", process_zombie_count(server->pid));
 }
 
 static void kill_workers(int signal)
@@ -83,6 +124,7 @@ static void kill_workers(int signal)
     int rounds = is_long() ? 20 : 2, slowest_ms = 0;
     struct server *server = server_start(NULL);
     struct front *front = front_start(server);
+    size_t children = server_workers_without(server, 0).count;
     long descriptors = process_descriptor_count(server->pid), before, after;
     struct traffic *traffic =
         traffic_start(front, &(struct traffic_options){.connections = CONNECTIONS, .rate = is_long() ? 2000 : 800});
@@ -93,8 +135,7 @@ static void kill_workers(int signal)
     usleep(1000000);
     before = traffic_right_between(traffic, deadline_now_ms() - 800, deadline_now_ms() - 50);
     for (int i = 0; i < rounds * SERVER_WORKERS; i++) {
-        struct process_children workers = server_workers_without(server, 0);
-        int took_ms = kill_one(server, workers.pids[0], signal, &times);
+        int took_ms = kill_one(server, signal, &times);
 
         slowest_ms = took_ms > slowest_ms ? took_ms : slowest_ms;
         usleep(is_long() ? 2000000 : 1200000); /* far enough from the last to be replaced at once */
@@ -103,12 +144,11 @@ static void kill_workers(int signal)
     after = traffic_right_between(traffic, end_ms - 800, end_ms - 50);
     result = traffic_stop(traffic);
     check_failures(result, &times);
-    SUITE_CHECK(SERVER_SANITIZED || slowest_ms <= REPLACED_MS, "a replacement was ready after %d ms", slowest_ms);
+    check_no_gap(traffic, &times);
+    SUITE_CHECK(SERVER_SANITIZED || slowest_ms <= REPLACED_MS, "a replacement served after %d ms", slowest_ms);
     SUITE_CHECK(SERVER_SANITIZED || after * 10 >= before * 8, "%ld right answers in 750 ms before, %ld after", before,
                 after);
-    server_workers_without(server, 0);
-    SUITE_CHECK(process_descriptor_count(server->pid) == descriptors, "%ld descriptors before, %ld after", descriptors,
-                process_descriptor_count(server->pid));
+    check_nothing_left(server, descriptors, children);
     printf("# %d kills by signal %d: %s; replaced within %d ms\n", times.count, signal, traffic_describe(result),
            slowest_ms);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
@@ -130,7 +170,7 @@ static void a_crashing_request(void)
     struct server *server = server_start(NULL);
     struct front *front = front_start(server);
     struct traffic *traffic = traffic_start(front, &(struct traffic_options){.connections = CONNECTIONS, .rate = 400});
-    struct front_answer answer = {0};
+    struct front_answer got = {0};
     const struct traffic_result *result;
     struct kill_times times = {.count = 0};
 
@@ -138,15 +178,16 @@ static void a_crashing_request(void)
         struct link *link = link_new(front->address);
 
         times.at_ms[times.count++] = deadline_now_ms();
-        front_ask(&answer, link, i % 2 ? "/fault?store" : "/exit?1", NULL, 0);
-        SUITE_CHECK(answer.status == 502, "status %d for a crashing request", answer.status);
+        front_ask(&got, link, i % 2 ? "/fault?store" : "/exit?1", NULL, 0);
+        SUITE_CHECK(got.status == 502, "status %d for a crashing request", got.status);
         link_free(link);
         usleep(1300000);
         server_workers_without(server, 0);
     }
-    front_fini(&answer);
+    front_fini(&got);
     result = traffic_stop(traffic);
     check_failures(result, &times);
+    check_no_gap(traffic, &times);
     SUITE_CHECK(server_log_count(server, "was ended by signal") + server_log_count(server, "called exit()") == 5,
                 "%d crashes and %d exits for 5 requests", server_log_count(server, "was ended by signal"),
                 server_log_count(server, "called exit()"));

@@ -32,17 +32,34 @@ static void reload(struct server *server, const char *outcome)
     SUITE_CHECK(strncmp(line, outcome, strlen(outcome)) == 0, "expected '%s', the outcome is '%s'", outcome, line);
 }
 
-static void upgrade(struct server *server)
-{
-    const char *line = server_signal_outcome(server, SIGUSR2);
-
-    SUITE_CHECK(strncmp(line, "ok ", 3) == 0, "the outcome is '%s'", line);
-    server_follow(server);
-}
-
+/* Of "ok N". */
 static int number_of(const char *line)
 {
     return atoi(strchr(line, ' ') + 1);
+}
+
+/* Generations are counted, and the log names each. Returns the new number. */
+static int reload_after(struct server *server, int number)
+{
+    char line[64];
+    int next = number_of(server_signal_outcome(server, SIGHUP));
+
+    SUITE_CHECK(next == number + 1, "generation %d came after %d", next, number);
+    snprintf(line, sizeof line, "reload: generation %d serves", next);
+    CU_ASSERT_EQUAL(server_log_count(server, line), 1);
+    return next;
+}
+
+/* Returns the number of the generation there. */
+static int upgrade(struct server *server)
+{
+    const char *line = server_signal_outcome(server, SIGUSR2);
+    int number;
+
+    SUITE_CHECK(strncmp(line, "ok ", 3) == 0, "the outcome is '%s'", line);
+    number = number_of(line);
+    server_follow(server);
+    return number;
 }
 
 static void ask(struct server *server, const char *path, int status)
@@ -91,14 +108,15 @@ static void nothing_fails(void)
     struct server *server = server_start(NULL);
     struct traffic *traffic = start_traffic(server, is_long);
     struct process_children before, after;
+    int number = 1;
 
     for (int i = 0; i < reloads + upgrades; i++) {
         before = server_workers_without(server, 0);
         usleep(is_long ? 500000 : 200000); /* load in between */
         if (i % (reloads / upgrades + 1) == reloads / upgrades)
-            upgrade(server);
+            number = upgrade(server);
         else
-            reload(server, "ok ");
+            number = reload_after(server, number);
         after = server_workers_without(server, before.pids[0]);
         for (size_t k = 0; k < before.count; k++) {
             SUITE_CHECK(process_leaves(before.pids[k], DEADLINE_USUAL_MS), "worker %d stays", (int)before.pids[k]);
@@ -152,51 +170,89 @@ static bool has_three_workers(void *server)
 static void a_new_configuration_holds(void)
 {
     struct server *server = server_start(NULL);
-    int before;
+    char options[900];
 
+    snprintf(options, sizeof options, "workers = 3\nmax_body = 10\napp \"/added\" { file = \"%s\" }",
+             server_app("talker"));
+    server_reconfigure(server, options);
     ask(server, "/added", 404);
-    before = number_of(server_signal_outcome(server, SIGHUP));
-    server_reconfigure(server, "workers = 3\nmax_body = 10");
-    SUITE_CHECK(number_of(server_signal_outcome(server, SIGHUP)) == before + 1, "the generation's number");
+    reload(server, "ok ");
     CU_ASSERT(deadline_wait(DEADLINE_USUAL_MS, has_three_workers, server));
+    ask(server, "/added", 200);
     answer_ask_once(&answer, server->local,
                     &(struct record_request){.path = "/echo", .body = "more than ten bytes", .body_length = 19});
     CU_ASSERT_EQUAL(answer_status(&answer), 413);
+    server_reconfigure(server, NULL);
+    reload(server, "ok ");
+    server_workers_without(server, 0);
+    ask(server, "/added", 404);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+}
+
+/* A worker, which a kept connection shows, says this much under the path. Returns its process's number. */
+static pid_t check_length(struct link *link, const char *path, size_t expected)
+{
+    size_t length;
+
+    answer_ask(&answer, link, &(struct record_request){.flags = RECORD_KEEP, .path = path});
+    answer_body(&answer, &length);
+    SUITE_CHECK(answer_status(&answer) == 200 && length == expected, "%s: status %d, %zu bytes", path,
+                answer_status(&answer), length);
+    answer_ask(&answer, link, &(struct record_request){.flags = RECORD_KEEP, .path = "/pid", .query = "0"});
+    return atoi((const char *)answer_body(&answer, &length));
+}
+
+/* Every worker says it. */
+static void check_lengths(struct server *server, const char *path, size_t expected)
+{
+    struct process_children workers = server_workers_without(server, 0);
+    struct link *links[64];
+    size_t count = 0, seen = 0;
+
+    while (seen < workers.count && count < SUITE_COUNT(links)) {
+        pid_t pid;
+
+        links[count] = link_new(server->local);
+        pid = check_length(links[count++], path, expected);
+        for (size_t i = 0; i < workers.count; i++) {
+            if (workers.pids[i] == pid) {
+                workers.pids[i] = 0;
+                seen++;
+            }
+        }
+    }
+    while (count > 0)
+        link_free(links[--count]);
+    SUITE_CHECK(seen == workers.count, "%zu of %zu workers have answered", seen, workers.count);
 }
 
 /* An application that is written over is taken up by the next reload and not before, not even by a worker that is
  * started again in between. */
 static void a_new_application_holds(void)
 {
+    enum { TALKER_BYTES = 20, HELLO_BYTES = 450 };
     char options[900], path[SERVER_PATH_MAX + 20];
+    struct process_children before;
     struct server *server;
-    size_t length;
 
     snprintf(path, sizeof path, "%s", server_scratch("changing.so"));
     write_over(path, server_app("talker"));
     snprintf(options, sizeof options, "app \"/changing\" { file = \"%s\" }", path);
     server = server_start(options);
-    ask(server, "/changing", 200);
-    CU_ASSERT(answer_body_is(&answer, "nothing but the body"));
+    check_lengths(server, "/changing", TALKER_BYTES);
     write_over(path, server_app("hello"));
-    for (int i = 0; i < SERVER_WORKERS; i++) {
-        struct process_children workers = server_workers_without(server, 0);
-
-        ask(server, "/changing", 200);
-        CU_ASSERT(answer_body_is(&answer, "nothing but the body"));
-        kill(workers.pids[i], SIGKILL);
-        CU_ASSERT(server_lost_one(&workers, DEADLINE_USUAL_MS));
+    check_lengths(server, "/changing", TALKER_BYTES);
+    before = server_workers_without(server, 0);
+    for (size_t i = 0; i < before.count; i++) {
+        kill(before.pids[i], SIGKILL);
+        CU_ASSERT(process_leaves(before.pids[i], DEADLINE_USUAL_MS));
+        server_workers_without(server, before.pids[i]);
+        check_lengths(server, "/changing", TALKER_BYTES);
     }
-    server_workers_without(server, 0);
-    for (int i = 0; i < 8; i++) {
-        ask(server, "/changing", 200);
-        CU_ASSERT(answer_body_is(&answer, "nothing but the body"));
-    }
+    CU_ASSERT_EQUAL(server_log_count(server, "was ended by signal"), SERVER_WORKERS); /* those two, and no fault */
     reload(server, "ok ");
-    ask(server, "/changing", 200);
-    answer_body(&answer, &length);
-    CU_ASSERT_EQUAL(length, 450);
+    server_workers_without(server, 0);
+    check_lengths(server, "/changing", HELLO_BYTES);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
     unlink(path);
 }
@@ -205,18 +261,31 @@ static void a_new_application_holds(void)
  * ------------------------------------------------------------------------------------------------------
  */
 
-static void check_serves_on(struct server *server, const char *options, const char *reason)
+static void check_refused(struct server *server, const char *reason)
 {
     struct process_children before = server_workers_without(server, 0), after;
-    const char *line;
+    const char *line = server_signal_outcome(server, SIGHUP);
 
-    server_reconfigure(server, options);
-    line = server_signal_outcome(server, SIGHUP);
     SUITE_CHECK(strncmp(line, "failed ", 7) == 0 && strstr(line, reason), "expected '%s', the outcome is '%s'", reason,
                 line);
     after = server_workers_without(server, 0);
     for (size_t i = 0; i < before.count; i++)
         CU_ASSERT_EQUAL(before.pids[i], after.pids[i]);
+}
+
+static void check_serves_on(struct server *server, const char *options, const char *reason)
+{
+    server_reconfigure(server, options);
+    check_refused(server, reason);
+}
+
+static void check_no_configuration(struct server *server)
+{
+    char path[SERVER_PATH_MAX + 20];
+
+    snprintf(path, sizeof path, "%s/millrace.conf", server->directory);
+    CU_ASSERT_FATAL(unlink(path) == 0);
+    check_refused(server, "millrace.conf");
 }
 
 static void check_bad_application(struct server *server, const char *file, const char *reason)
@@ -250,6 +319,7 @@ static void the_old_serves_on(void)
     CU_ASSERT(mkfifo(broken, 0644) == 0);
     check_bad_application(server, broken, "no regular file");
     unlink(broken);
+    check_no_configuration(server);
     server_reconfigure(server, NULL);
     reload(server, "ok ");
     check_nothing_failed(traffic);
@@ -280,25 +350,54 @@ static void a_bad_upgrade_fails(void)
  * ----------------------------------------------------------------------------------------------------
  */
 
+struct steadiness {
+    const struct server *server;
+    struct process_children last;
+    int64_t since_ms;
+};
+
+/* As many workers as there should be, and the same ones for a while. */
+static bool is_steady(void *context)
+{
+    struct steadiness *steadiness = context;
+    struct process_children now = server_workers(steadiness->server);
+
+    if (memcmp(&now, &steadiness->last, sizeof now) != 0) {
+        steadiness->last = now;
+        steadiness->since_ms = deadline_now_ms();
+    }
+    return now.count == SERVER_WORKERS && deadline_now_ms() - steadiness->since_ms >= 300;
+}
+
 static void many_at_once(void)
 {
     struct server *server = server_start(NULL);
+    struct steadiness steadiness = {.server = server};
+    int count;
 
     for (int i = 0; i < 10; i++) {
         kill(server->pid, SIGHUP);
         usleep(5000);
     }
     CU_ASSERT(server_log_waits_for(server, "serves", DEADLINE_USUAL_MS));
-    usleep(300000);
-    server_workers_without(server, 0);
+    SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, is_steady, &steadiness), "%zu workers", steadiness.last.count);
+    count = server_log_count(server, "serves");
+    SUITE_CHECK(count >= 2 && count <= 10, "%d generations came of ten signals", count); /* the last is not forgotten */
     ask(server, "/hello", 200);
-    reload(server, "ok ");
+    reload_after(server, count + 1);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+}
+
+/* Everything that a server has left becomes a child of this program, as an nginx of an earlier case is. */
+static bool has_left_nothing(void *before)
+{
+    return process_children(getpid()).count <= *(size_t *)before;
 }
 
 static void stopped_in_the_middle(void)
 {
     static const int signals[] = {SIGTERM, SIGINT};
+    size_t before = process_children(getpid()).count;
 
     for (int i = 0; i < 10; i++) {
         struct server *server = server_start(NULL);
@@ -306,18 +405,45 @@ static void stopped_in_the_middle(void)
         kill(server->pid, i % 4 < 2 ? SIGHUP : SIGUSR2);
         usleep((useconds_t)i * 3000);
         CU_ASSERT_EQUAL(server_stop(server, signals[i % 2]), 0);
+        SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, has_left_nothing, &before),
+                    "%zu processes before, %zu after %d ms", before, process_children(getpid()).count, i * 3);
     }
 }
 
-/* Neither descriptors nor memory of the kernel's pile up in the master. */
+/* What the kernel keeps for a master. */
+struct holdings {
+    long pid, descriptors, shared, zombies;
+};
+
+static struct holdings holdings_of(pid_t pid)
+{
+    return (struct holdings){.pid = pid,
+                             .descriptors = process_descriptor_count(pid),
+                             .shared = process_shared_count(pid),
+                             .zombies = (long)process_zombie_count(pid)};
+}
+
+/* The end of the last worker comes before the master's word on it. */
+static bool holds_as_before(void *context)
+{
+    const struct holdings *before = context;
+    struct holdings now = holdings_of((pid_t)before->pid);
+
+    return memcmp(&now, before, sizeof now) == 0;
+}
+
+/* Neither descriptors nor shared memory nor ended processes pile up in the master. */
 static void nothing_is_left(void)
 {
     struct server *server = server_start(NULL);
-    long before, after;
+    struct holdings before, after;
 
     reload(server, "ok ");
     server_workers_without(server, 0);
-    before = process_descriptor_count(server->pid);
+    CU_ASSERT(server_log_waits_for(server, "generation 1 has left", DEADLINE_USUAL_MS));
+    before = holdings_of(server->pid);
+    CU_ASSERT(before.descriptors > 0 && before.shared > 0);
+    CU_ASSERT_EQUAL(before.zombies, 0);
     for (int i = 0; i < 10; i++) {
         struct process_children workers = server_workers_without(server, 0);
 
@@ -326,9 +452,11 @@ static void nothing_is_left(void)
             CU_ASSERT(process_leaves(workers.pids[k], DEADLINE_USUAL_MS));
     }
     ask(server, "/hello", 200);
-    usleep(100000);
-    after = process_descriptor_count(server->pid);
-    SUITE_CHECK(after == before, "%ld descriptors before, %ld after ten reloads", before, after);
+    deadline_wait(DEADLINE_USUAL_MS, holds_as_before, &before);
+    after = holdings_of(server->pid);
+    SUITE_CHECK(memcmp(&after, &before, sizeof after) == 0,
+                "%ld descriptors, %ld shared mappings before; %ld, %ld and %ld zombies after ten reloads",
+                before.descriptors, before.shared, after.descriptors, after.shared, after.zombies);
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
 }
 
