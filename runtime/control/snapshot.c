@@ -72,7 +72,8 @@ static int add_ledger(struct snapshot *snapshot, const struct ledger *ledger)
 }
 
 /* Where nothing was answered nothing is taken, as in the ledger: no figure falls when its worker ends. */
-static uint64_t add_counts(struct snapshot_route *route, const struct scoreboard_counts *counts)
+static uint64_t add_counts(struct snapshot_route *route, const struct scoreboard_counts *counts,
+                           const struct scoreboard_durations *durations)
 {
     uint64_t requests = atomic_load_explicit(&counts->requests, memory_order_relaxed);
     if (requests == 0)
@@ -80,8 +81,8 @@ static uint64_t add_counts(struct snapshot_route *route, const struct scoreboard
     route->requests += requests;
     route->errors += atomic_load_explicit(&counts->errors, memory_order_relaxed);
     route->refused += atomic_load_explicit(&counts->refused, memory_order_relaxed);
-    scoreboard_times_read(&counts->queue, &route->queue);
-    scoreboard_times_read(&counts->handler, &route->handler);
+    scoreboard_times_read(&durations->queue, &route->queue);
+    scoreboard_times_read(&durations->handler, &route->handler);
     return requests;
 }
 
@@ -145,7 +146,8 @@ static int add_lanes(struct snapshot *snapshot, const struct scoreboard *board, 
         if (route == NULL)
             return -1;
         for (int lane = 0; lane < board->lane_count; lane++)
-            worker->requests += add_counts(route, scoreboard_counts(board, slot, lane, i));
+            worker->requests += add_counts(route, scoreboard_counts(board, slot, lane, i),
+                                           scoreboard_durations(board, slot, lane, i));
     }
     for (int lane = 0; lane < board->lane_count; lane++) {
         worker->idle += atomic_load_explicit(&scoreboard_lane(board, slot, lane)->idle, memory_order_relaxed);

@@ -127,8 +127,9 @@ static void count_answer(struct lane *lane, const struct request *request)
     if (request->refused)
         scoreboard_add(&counts->refused, 1);
     if (request->started_us != 0) {
-        scoreboard_add_time(&counts->queue, request->started_us - request->ready_us);
-        scoreboard_add_time(&counts->handler, request->handler_us);
+        struct scoreboard_durations *durations = lane_durations(lane, request->route);
+        scoreboard_add_time(&durations->queue, request->started_us - request->ready_us);
+        scoreboard_add_time(&durations->handler, request->handler_us);
     }
     access_add(&lane->worker->access, &lane->access, request);
     limits_count(&lane->worker->limits, ++lane->answers);

@@ -51,6 +51,7 @@ int lane_init(struct lane *lane, struct worker *worker, int number)
         list_init(&lane->timers[i]);
     lane->now_us = clock_now_us();
     lane->counts = scoreboard_counts(worker->start.board, worker->start.slot, number, 0);
+    lane->durations = scoreboard_durations(worker->start.board, worker->start.slot, number, 0);
     lane->board = scoreboard_lane(worker->start.board, worker->start.slot, number);
     lane->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (lane->epoll_fd < 0 || mailbox_init(&lane->mailbox) < 0)
@@ -86,6 +87,11 @@ int lane_draining(const struct lane *lane)
 struct scoreboard_counts *lane_counts(struct lane *lane, const struct mr_route *route)
 {
     return &lane->counts[route != NULL ? (size_t)route->number : lane->worker->routes.count];
+}
+
+struct scoreboard_durations *lane_durations(struct lane *lane, const struct mr_route *route)
+{
+    return &lane->durations[route != NULL ? (size_t)route->number : lane->worker->routes.count];
 }
 
 /* -- calling a handler ----------------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ struct lane {
     int spare_count;
     uint64_t answers;
     struct scoreboard_counts *counts; /* one a route, and one for requests without */
+    struct scoreboard_durations *durations; /* the same */
     struct scoreboard_lane *board;
     struct access_buffer access;
 };
@@ -114,6 +115,9 @@ struct request *lane_take_request(struct lane *lane) __attribute__((warn_unused_
 void lane_spare_request(struct lane *lane, struct request *request);
 uint64_t lane_next_number(struct lane *lane);
 int lane_draining(const struct lane *lane); /* enum worker_draining */
-struct scoreboard_counts *lane_counts(struct lane *lane, const struct mr_route *route); /* NULL: requests without */
+
+/* NULL stands for requests without a route. */
+struct scoreboard_counts *lane_counts(struct lane *lane, const struct mr_route *route);
+struct scoreboard_durations *lane_durations(struct lane *lane, const struct mr_route *route);
 
 #endif

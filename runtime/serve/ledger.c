@@ -78,7 +78,8 @@ static struct ledger_route *find(struct ledger *ledger, const char *path)
     return route;
 }
 
-static void take_counts(struct ledger_route *to, const struct scoreboard_counts *counts)
+static void take_counts(struct ledger_route *to, const struct scoreboard_counts *counts,
+                        const struct scoreboard_durations *durations)
 {
     uint64_t requests = atomic_load_explicit(&counts->requests, memory_order_relaxed);
     if (requests == 0)
@@ -86,8 +87,8 @@ static void take_counts(struct ledger_route *to, const struct scoreboard_counts 
     to->requests += requests;
     to->errors += atomic_load_explicit(&counts->errors, memory_order_relaxed);
     to->refused += atomic_load_explicit(&counts->refused, memory_order_relaxed);
-    scoreboard_times_read(&counts->queue, &to->queue);
-    scoreboard_times_read(&counts->handler, &to->handler);
+    scoreboard_times_read(&durations->queue, &to->queue);
+    scoreboard_times_read(&durations->handler, &to->handler);
 }
 
 void ledger_take(struct ledger *ledger, const struct shared *shared, int slot)
@@ -97,7 +98,8 @@ void ledger_take(struct ledger *ledger, const struct shared *shared, int slot)
     for (int route = 0; route < board->route_count; route++) {
         struct ledger_route *to = find(ledger, board->routes[route]);
         for (int lane = 0; lane < board->lane_count; lane++)
-            take_counts(to, scoreboard_counts(board, slot, lane, route));
+            take_counts(to, scoreboard_counts(board, slot, lane, route),
+                        scoreboard_durations(board, slot, lane, route));
     }
     scoreboard_clear(shared, slot);
     end(ledger);

@@ -24,7 +24,8 @@ static void lay_out(struct scoreboard *board)
     board->lanes_at = round_up(sizeof(struct scoreboard_slot), 64);
     board->threads_at = board->lanes_at + lanes * sizeof(struct scoreboard_lane);
     board->counts_at = board->threads_at + (size_t)board->thread_count * sizeof(struct scoreboard_thread);
-    board->slot_bytes = round_up(board->counts_at + lanes * routes * sizeof(struct scoreboard_counts), page);
+    board->durations_at = board->counts_at + lanes * routes * sizeof(struct scoreboard_counts);
+    board->slot_bytes = round_up(board->durations_at + lanes * routes * sizeof(struct scoreboard_durations), page);
     board->slots_at = round_up(sizeof *board + routes * SETTINGS_PATH_BYTES, page);
 }
 
@@ -68,6 +69,11 @@ struct scoreboard_thread *scoreboard_thread(const struct scoreboard *board, int 
 struct scoreboard_counts *scoreboard_counts(const struct scoreboard *board, int slot, int lane, int route)
 {
     return (struct scoreboard_counts *)part(board, slot, board->counts_at) + lane * board->route_count + route;
+}
+
+struct scoreboard_durations *scoreboard_durations(const struct scoreboard *board, int slot, int lane, int route)
+{
+    return (struct scoreboard_durations *)part(board, slot, board->durations_at) + lane * board->route_count + route;
 }
 
 void scoreboard_clear(const struct shared *shared, int slot)

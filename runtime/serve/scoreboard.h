@@ -34,8 +34,12 @@ struct scoreboard_counts {
     _Alignas(64) _Atomic uint64_t requests; /* answered */
     _Atomic uint64_t errors;                /* of those, with a status of 500 or more */
     _Atomic uint64_t refused;               /* of those, because no thread was free */
-    struct scoreboard_times queue;          /* from the request's arrival to its handler's call */
-    struct scoreboard_times handler;        /* its handler's time */
+};
+
+/* How long they took. Apart from the counts: who looks at a route without requests touches no memory for this. */
+struct scoreboard_durations {
+    _Alignas(64) struct scoreboard_times queue; /* from the request's arrival to its handler's call */
+    struct scoreboard_times handler;            /* its handler's time */
 };
 
 struct scoreboard_lane {
@@ -86,7 +90,7 @@ struct scoreboard {
     int generation;
     int slot_count, lane_count, thread_count; /* lanes and threads of each worker */
     int route_count;                          /* with the last one, which stands for "no route" */
-    size_t slot_bytes, lanes_at, threads_at, counts_at, slots_at; /* offsets */
+    size_t slot_bytes, lanes_at, threads_at, counts_at, durations_at, slots_at; /* offsets */
     char routes[][SETTINGS_PATH_BYTES]; /* paths; "" for "no route" */
 };
 
@@ -98,6 +102,7 @@ struct scoreboard_slot *scoreboard_slot(const struct scoreboard *board, int slot
 struct scoreboard_lane *scoreboard_lane(const struct scoreboard *board, int slot, int lane);
 struct scoreboard_thread *scoreboard_thread(const struct scoreboard *board, int slot, int thread);
 struct scoreboard_counts *scoreboard_counts(const struct scoreboard *board, int slot, int lane, int route);
+struct scoreboard_durations *scoreboard_durations(const struct scoreboard *board, int slot, int lane, int route);
 
 /* Forgets what an ended worker wrote. */
 void scoreboard_clear(const struct shared *shared, int slot);

@@ -31,13 +31,14 @@ static void start(void)
 static void count(int slot, int lane, int route, int requests)
 {
     struct scoreboard_counts *counts = scoreboard_counts(board, slot, lane, route);
+    struct scoreboard_durations *durations = scoreboard_durations(board, slot, lane, route);
 
     for (int i = 0; i < requests; i++) {
         scoreboard_add(&counts->requests, 1);
         scoreboard_add(&counts->errors, i % 3 == 0);
         scoreboard_add(&counts->refused, i % 6 == 0);
-        scoreboard_add_time(&counts->queue, i);
-        scoreboard_add_time(&counts->handler, 2 * i);
+        scoreboard_add_time(&durations->queue, i);
+        scoreboard_add_time(&durations->handler, 2 * i);
     }
 }
 

@@ -76,10 +76,11 @@ static void run_worker(const struct scoreboard *of, int slot, int number, int st
 static void count(const struct scoreboard *of, int slot, int route, int requests)
 {
     struct scoreboard_counts *counts = scoreboard_counts(of, slot, slot % LANES, route);
+    struct scoreboard_durations *durations = scoreboard_durations(of, slot, slot % LANES, route);
 
     for (int i = 0; i < requests; i++) {
-        scoreboard_add_time(&counts->queue, i);
-        scoreboard_add_time(&counts->handler, 1000);
+        scoreboard_add_time(&durations->queue, i);
+        scoreboard_add_time(&durations->handler, 1000);
         scoreboard_add(&counts->errors, 1);
         scoreboard_add(&counts->requests, 1);
     }
