@@ -153,7 +153,7 @@ void listener_close(struct listener *listener)
 {
     struct stat status;
     const char *path = listener->address.socket.local.sun_path;
-    if (listener->made && address_is_local(&listener->address) && lstat(path, &status) == 0 &&
+    if (listener->made && !listener->lent && address_is_local(&listener->address) && lstat(path, &status) == 0 &&
         status.st_dev == listener->device && status.st_ino == listener->inode)
         unlink(path);
     listener->made = false;

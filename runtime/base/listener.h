@@ -20,6 +20,7 @@ struct listener {
     int fd;
     struct address address;
     bool made;   /* bound by us: the file of a unix socket is ours to remove */
+    bool lent;   /* and still the concern of the process that has handed it on */
     dev_t device; /* of the file bound, to remove only that one */
     ino_t inode;
 };

@@ -6,6 +6,7 @@
 
 #include <confuse.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,8 +299,12 @@ static void take_listeners(struct config *config, cfg_t *parsed, const char *pat
     unsigned count = cfg_size(parsed, "fastcgi");
     if (count > CONFIG_LISTENERS_MAX)
         fault(path, 0, "fastcgi names %u listeners, the most is %d", count, CONFIG_LISTENERS_MAX);
-    for (unsigned i = 0; i < count && i < CONFIG_LISTENERS_MAX; i++)
+    for (unsigned i = 0; i < count && i < CONFIG_LISTENERS_MAX; i++) {
         CHECK(address_parse(&config->fastcgi[i], cfg_getnstr(parsed, "fastcgi", i)) == NULL);
+        for (unsigned j = 0; j < i; j++)
+            if (strcmp(config->fastcgi[i].text, config->fastcgi[j].text) == 0)
+                fault(path, 0, "fastcgi names %s twice", config->fastcgi[i].text);
+    }
     config->fastcgi_count = (int)count;
     config->has_status = cfg_getstr(parsed, "status") != NULL;
     if (config->has_status)
@@ -353,11 +358,15 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
 static char *read_text(const char *path)
 {
     struct stat status;
-    FILE *file = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for its writer */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     char *text = NULL;
     size_t length = 0;
-    if (file == NULL || fstat(fileno(file), &status) < 0 || S_ISDIR(status.st_mode)) {
-        fault(path, 0, "cannot read the configuration: %s", strerror(file == NULL ? errno : EISDIR));
+    if (file == NULL || fstat(fd, &status) < 0) {
+        fault(path, 0, "cannot read the configuration: %s", strerror(errno));
+    } else if (!S_ISREG(status.st_mode)) {
+        fault(path, 0, "cannot read the configuration: it is %s",
+              S_ISDIR(status.st_mode) ? "a directory" : "no regular file, which a reload could read again");
     } else if ((text = malloc(CONFIG_BYTES_MAX + 1)) != NULL) {
         length = fread(text, 1, CONFIG_BYTES_MAX, file);
         text[length] = '\0';

@@ -20,7 +20,6 @@ struct config {
     struct address status;
     bool has_status;
     const char *log, *access_log, *pid_file; /* NULL: none */
-    bool pid_file_given;                     /* by the environment */
     int64_t start_timeout_us, stop_timeout_us;
     void *parsed; /* owns the texts */
 };

@@ -184,8 +184,8 @@ static void tell(struct generation *generation, int place, enum supervise_event 
         break;
     case SUPERVISE_DO_FORK:
         fork_worker(generation, place);
-        if (child->pid == 0) /* as if it had ended at once: tried again later, or given up */
-            tell(generation, place, SUPERVISE_EXITED);
+        if (child->pid == 0)
+            tell(generation, place, SUPERVISE_NOT_FORKED);
         break;
     case SUPERVISE_DO_DRAIN:
         tell_worker(child, WORKER_DRAIN, generation->draining == WORKER_SERVES ? WORKER_MOVES : generation->draining,
@@ -271,6 +271,15 @@ static void forward_inbox(struct generation *generation, int place)
     }
 }
 
+/* They have no answer, so no count and no line in the access log tells of them. */
+static void count_lost(const struct generation *generation, int place)
+{
+    struct scoreboard_activity activity;
+    for (int i = 0; i < settings_pool_threads(&generation->config.settings); i++)
+        if (scoreboard_activity(scoreboard_thread(generation->board.at, place, i), &activity))
+            ledger_count(server_ledger(generation->server), LEDGER_LOST);
+}
+
 static void log_end(struct generation *generation, int place, int status)
 {
     const struct child *child = &generation->children[place];
@@ -278,8 +287,10 @@ static void log_end(struct generation *generation, int place, int status)
     enum supervise_state state = child->supervise.state;
     int number = number_of(generation, place);
     bool expected = state == SUPERVISE_STOPPING || state == SUPERVISE_KILLED;
-    if (!expected)
+    if (!expected && generation == generation->server->current)
         ledger_count(ledger, LEDGER_RESTARTS);
+    if (!expected)
+        count_lost(generation, place);
     if (state != SUPERVISE_KILLED && report_is_crash(generation, place, status)) {
         ledger_count(ledger, LEDGER_CRASHES_SEEN);
         report_crash(generation->server, generation, place, status);

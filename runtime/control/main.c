@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "control/config.h"
+#include "control/environment.h"
 #include "control/master.h"
 #include "control/notify.h"
 #include "control/option.h"
@@ -87,28 +88,6 @@ static struct command read_command(int argc, char **argv)
         exit(MASTER_EXIT_BAD_USAGE);
     }
     return command;
-}
-
-/* Whoever starts the server and waits for its pid file says where, whatever the configuration says; and the web
- * server's addresses come by the environment in the FastCGI specification. Returns 0, −1 when that is no list of them.
- */
-static int take_environment(struct config *config, config_report report)
-{
-    char text[600];
-    const char *web_servers = getenv("FCGI_WEB_SERVER_ADDRS");
-    const char *why = peers_parse(&config->settings.peers, web_servers);
-    if (why != NULL) {
-        snprintf(text, sizeof text, "FCGI_WEB_SERVER_ADDRS '%.400s': %s", web_servers, why);
-        report(text);
-        return -1;
-    }
-    const char *pid_file = getenv("MILLRACE_PID_FILE");
-    if (pid_file != NULL && pid_file[0] != '\0') {
-        config->pid_file = pid_file;
-        config->pid_file_given = true;
-    }
-    unsetenv("MILLRACE_PID_FILE"); /* not for what handlers execute; the text itself stays */
-    return 0;
 }
 
 /* Exit status: 0, 1 when nobody answers. */
@@ -198,8 +177,6 @@ static int run(const struct command *command, struct config *config, bool inheri
             sockets_drop(&sockets, &inheritance.sockets);
         return MASTER_EXIT_CANNOT_START;
     }
-    if (inherited)
-        sockets_drop(&inheritance.sockets, &sockets);
     struct master_start start = {.configuration = command->configuration,
                                  .program = command->program,
                                  .config = config,
@@ -222,11 +199,12 @@ int main(int argc, char **argv)
     int inherited = upgrade_inherit(&inheritance);
     sockets_close_strangers(inheritance.fds);
     notify_init();
+    environment_init();
     if (inherited < 0) {
         report("what the old program passes on cannot be understood");
         return MASTER_EXIT_CANNOT_START;
     }
-    if (config_read(&config, command.configuration, report_line) < 0 || take_environment(&config, report) < 0)
+    if (config_read(&config, command.configuration, report_line) < 0 || environment_apply(&config, report) < 0)
         return MASTER_EXIT_CANNOT_START;
     if (command.ask_status)
         return ask_status(&config);

@@ -47,7 +47,7 @@ static void stop(struct server *server, const char *line)
 {
     log_info("master", "%s", line);
     notify_send("STOPPING=1\nSTATUS=stopping");
-    server_stop(server, WORKER_ENDS);
+    server_stop(server, server_last_draining(server));
     sockets_close(&server->sockets); /* the workers close theirs when they have taken in who has connected by now */
 }
 
@@ -137,7 +137,7 @@ static void announce(struct server *server, struct inheritance *inheritance)
     if (pid_file_write(server->pid_file) < 0) {
         log_error("master", "cannot write pid_file %s: %s", server->pid_file, strerror(errno));
         server->failed = true;
-        server_stop(server, WORKER_ENDS);
+        server_stop(server, server_last_draining(server));
         return;
     }
     status_child_start(server);
@@ -148,6 +148,10 @@ static void announce(struct server *server, struct inheritance *inheritance)
     ledger_count(server_ledger(server), LEDGER_UPGRADES);
     upgrade_tell_ready(inheritance->channel, server->current->number);
     close(inheritance->channel);
+    server->old_master = -1;
+    sockets_own(&server->sockets);
+    sockets_own(&server->current->sockets);
+    sockets_drop(&inheritance->sockets, &server->sockets); /* those that the new configuration has no more */
 }
 
 /* A worker of the generation that serves cannot live. */
@@ -157,7 +161,7 @@ static void look_for_failure(struct server *server)
         return;
     log_error("master", "stopping: generation %d cannot serve", server->current->number);
     server->failed = true;
-    server_stop(server, WORKER_ENDS);
+    server_stop(server, server_last_draining(server));
 }
 
 static bool is_over(const struct server *server)
@@ -178,6 +182,8 @@ static int wait_ms(const struct server *server)
         int64_t due_us = generation_due_us(server->generations[i]);
         first_us = due_us < first_us ? due_us : first_us;
     }
+    if (server->reload.verify.due_us != 0 && server->reload.verify.due_us < first_us)
+        first_us = server->reload.verify.due_us;
     if (server->upgrade.due_us != 0 && server->upgrade.due_us < first_us)
         first_us = server->upgrade.due_us;
     if (server->status.due_us != 0 && server->status.due_us < first_us)
@@ -190,6 +196,7 @@ static void fire_due(struct server *server)
     int64_t now_us = clock_now_us();
     for (int i = 0; i < server->generation_count; i++)
         generation_fire_due(server->generations[i], now_us);
+    reload_fire_due(server, now_us);
     upgrade_fire_due(server, now_us);
     status_child_fire_due(server, now_us);
     report_fire_due(server, now_us);
@@ -231,7 +238,7 @@ static void wait_and_hear(struct server *server, int signal_fd)
     if (watched[WATCH_VERIFY].revents != 0 && server->reload.verify.pid != 0)
         reload_hear(server);
     if (watched[WATCH_UPGRADE].revents != 0 && server->upgrade.channel == watched[WATCH_UPGRADE].fd)
-        upgrade_hear(server);
+        (void)upgrade_hear(server);
     free(watched);
     while ((number = signals_next()) != 0)
         on_signal(server, number);
@@ -258,9 +265,9 @@ static int make_server(struct server *server, const struct master_start *start)
     *server = (struct server){.program = start->program,
                               .configuration = start->configuration,
                               .pid_file = start->config->pid_file,
-                              .pid_file_given = start->config->pid_file_given,
                               .access_fd = start->access_fd,
                               .sockets = *start->sockets,
+                              .old_master = start->inheritance != NULL ? start->inheritance->channel : -1,
                               .upgrade.channel = -1,
                               .status.channel = -1};
     if (take_ledger(server, start->inheritance) < 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "control/environment.h"
 #include "control/notify.h"
 #include "control/places.h"
 #include "control/server.h"
@@ -42,6 +43,8 @@ static void fail(struct server *server)
 {
     struct reload *reload = &server->reload;
     const char *why = reload->why[0] != '\0' ? reload->why : "a worker could not start: see the log";
+    if (reload->logs_changed)
+        server_reopen_logs(server);
     log_error("reload", "reload failed: %s; generation %d serves on", why, server->current->number);
     ledger_count(server_ledger(server), LEDGER_RELOAD_FAILURES);
     server_write_outcome(server, "failed %s", why);
@@ -61,6 +64,7 @@ void reload_begin(struct server *server)
     *reload = (struct reload){0};
     reporting = reload;
     if (config_read(&reload->config, server->configuration, report_fault) < 0 ||
+        environment_apply(&reload->config, report_fault) < 0 ||
         places_check(&reload->config, report_fault) < 0) {
         fail(server);
     } else if (verify_begin(&reload->verify, &reload->config) < 0) {
@@ -84,6 +88,7 @@ static int start_next(struct server *server)
         sockets_drop(&sockets, &server->sockets);
         return -1;
     }
+    reload->logs_changed = true;
     reload->next = generation_new(server, &reload->config, &sockets, server_next_number(server));
     if (reload->next == NULL) {
         report_fault(strerror(errno));
@@ -95,6 +100,15 @@ static int start_next(struct server *server)
     return 0;
 }
 
+void reload_fire_due(struct server *server, int64_t now_us)
+{
+    struct verify *verify = &server->reload.verify;
+    if (verify->pid == 0 || verify->due_us == 0 || verify->due_us > now_us)
+        return;
+    verify->due_us = 0; /* once; its end comes by its channel */
+    verify_end(verify);
+}
+
 void reload_hear(struct server *server)
 {
     struct reload *reload = &server->reload;
@@ -102,7 +116,7 @@ void reload_hear(struct server *server)
     enum verify_result result = verify_hear(&reload->verify, &reload->config, report_fault);
     if (result == VERIFY_MORE)
         return;
-    reload->verify.pid = 0; /* reaped like every child */
+    reload->verify = (struct verify){.channel = -1}; /* reaped like every child */
     if (result == VERIFY_FAILED || start_next(server) < 0)
         fail(server);
 }
@@ -133,7 +147,7 @@ void reload_look(struct server *server)
         return;
     if (next->failed) {
         server->reload.next = NULL;
-        generation_kill(next);
+        generation_drain(next, WORKER_MOVES); /* those that were ready have requests by now */
         sockets_drop(&next->sockets, &server->sockets);
         fail(server);
     } else if (generation_is_ready(next)) {
@@ -153,9 +167,7 @@ void reload_cancel(struct server *server)
         kill(reload->verify.pid, SIGKILL);
         close(reload->verify.channel);
     }
-    if (reload->next != NULL) {
-        generation_kill(reload->next);
-        sockets_drop(&reload->next->sockets, &server->sockets);
-    }
+    if (reload->next != NULL)
+        sockets_drop(&reload->next->sockets, &server->sockets); /* it stops like the others */
     fail(server);
 }

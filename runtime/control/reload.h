@@ -6,6 +6,7 @@
 #define CONTROL_RELOAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "control/config.h"
 #include "control/sockets.h"
@@ -19,6 +20,7 @@ struct reload {
     struct verify verify;    /* pid 0: no check is under way */
     struct generation *next; /* while it starts, NULL: none does */
     struct generation *old;  /* the new one serves, and this one still accepts; NULL: no */
+    bool logs_changed;       /* its logs are open, and become the old ones again when it fails */
     bool again;              /* asked for once more meanwhile */
     char why[512];           /* the first fault, "" : none yet */
 };
@@ -28,6 +30,9 @@ void reload_begin(struct server *server);
 
 /* The checking child has said something. */
 void reload_hear(struct server *server);
+
+/* The checking child takes too long. */
+void reload_fire_due(struct server *server, int64_t now_us);
 
 /* Whatever has happened: is the new generation ready, or has it failed? */
 void reload_look(struct server *server);

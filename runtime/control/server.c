@@ -27,6 +27,8 @@ void server_close_channels(const struct server *server)
         close(server->upgrade.channel);
     if (server->status.channel >= 0)
         close(server->status.channel);
+    if (server->old_master >= 0)
+        close(server->old_master);
 }
 
 int server_next_number(struct server *server)
@@ -105,6 +107,11 @@ void server_reopen_logs(struct server *server)
 
 /* -- stopping
  * --------------------------------------------------------------------------------------------------------------- */
+
+enum worker_draining server_last_draining(const struct server *server)
+{
+    return server->old_master >= 0 ? WORKER_MOVES : WORKER_ENDS;
+}
 
 void server_stop(struct server *server, enum worker_draining how)
 {

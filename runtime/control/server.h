@@ -22,7 +22,6 @@ struct server {
     const char *program;       /* what a binary upgrade executes */
     const char *configuration; /* its path */
     const char *pid_file;      /* NULL: none; from the environment, or the first configuration */
-    bool pid_file_given;       /* by the environment, which a new program gets as well */
     struct shared ledger;
     struct inbox handover; /* from workers that drain to those that do not */
     struct sockets sockets;
@@ -30,6 +29,7 @@ struct server {
     struct generation *generations[SERVER_GENERATIONS];
     int generation_count;
     int access_fd; /* −1: no access log */
+    int old_master; /* the channel to a master that serves until this one is ready, −1: none */
     struct reload reload;
     struct upgrade upgrade;
     struct reports reports;
@@ -56,6 +56,9 @@ int server_open_logs(struct server *server, const struct config *config, config_
 
 /* The same with the present configuration, and hands them to the workers. */
 void server_reopen_logs(struct server *server);
+
+/* How workers drain when the server stops: while an old master serves, what is at rest is its workers'. */
+enum worker_draining server_last_draining(const struct server *server);
 
 /* Everything drains; everything ends at once. */
 void server_stop(struct server *server, enum worker_draining how);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 
 #define TAKE_TRIES 20              /* sums change hands within a millisecond, and seldom */
-#define SETTLE_US  (20 * CLOCK_MS) /* a master that was stopped or killed in the middle keeps nobody from looking */
+#define SETTLE_US  (500 * CLOCK_MS) /* a master that was stopped or killed in the middle keeps nobody from looking */
 
 /* Room for one more. What there is room for is the next power of two, so it need not be remembered. */
 static void *grow(void *array, int count, size_t bytes)

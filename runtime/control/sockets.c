@@ -62,6 +62,10 @@ static int adopt_from_systemd(struct sockets *sockets, int count, config_report 
         systemd_name(i, name, sizeof name);
         bool is_status = strcmp(name, "status") == 0;
         struct listener *listener = is_status ? &sockets->status : &sockets->listeners[sockets->count];
+        if (is_status && sockets->status_inherited) {
+            report("LISTEN_FDNAMES: two sockets are called status: one is enough");
+            return -1;
+        }
         if (strcmp(name, "http") == 0) {
             report("LISTEN_FDNAMES: http sockets are not served yet: take them out of the socket unit");
             return -1;
@@ -137,6 +141,17 @@ static int find_or_bind_fastcgi(struct sockets *next, const struct sockets *sock
     return 0;
 }
 
+static void warn_of_unused(const struct sockets *sockets, const struct config *config)
+{
+    for (int i = 0; i < config->fastcgi_count; i++) {
+        bool used = false;
+        for (int j = 0; j < sockets->count; j++)
+            used = used || strcmp(config->fastcgi[i].text, sockets->listeners[j].address.text) == 0;
+        if (!used)
+            log_warning("listen", "%s is not listened on: the sockets for FastCGI are inherited", config->fastcgi[i].text);
+    }
+}
+
 int sockets_change(struct sockets *next, const struct sockets *sockets, const struct config *config,
                    config_report report)
 {
@@ -145,6 +160,7 @@ int sockets_change(struct sockets *next, const struct sockets *sockets, const st
     next->status_inherited = sockets->status_inherited;
     int result = 0;
     if (next->fastcgi_inherited) {
+        warn_of_unused(sockets, config);
         memcpy(next->listeners, sockets->listeners, sizeof next->listeners);
         next->count = sockets->count;
     } else {
@@ -212,6 +228,13 @@ void sockets_disown(struct sockets *sockets)
     for (int i = 0; i < sockets->count; i++)
         sockets->listeners[i].made = false;
     sockets->status.made = false;
+}
+
+void sockets_own(struct sockets *sockets)
+{
+    for (int i = 0; i < sockets->count; i++)
+        sockets->listeners[i].lent = false;
+    sockets->status.lent = false;
 }
 
 /* -- the log

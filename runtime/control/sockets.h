@@ -38,6 +38,9 @@ void sockets_close(struct sockets *sockets);
 /* Their files belong to another process now, which removes them. */
 void sockets_disown(struct sockets *sockets);
 
+/* What was handed on is this process's alone from now on. */
+void sockets_own(struct sockets *sockets);
+
 /* One log line a listener: address, where it comes from, effective backlog. */
 void sockets_log(const struct sockets *sockets, int backlog);
 

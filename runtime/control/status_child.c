@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ static _Noreturn void become_status(struct server *server, int channel)
     pid_t master = getppid();
     signals_reset_all();
     signals_disregard(disregarded);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* one that was stopped would not notice */
     fill_source(&start.source, server);
     start.source.master = master;
     server_close_channels(server);

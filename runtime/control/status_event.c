@@ -6,6 +6,7 @@
 const struct status_event status_events[LEDGER_EVENTS] = {
     [LEDGER_RESTARTS] = {"restarts", "Workers that ended without being asked and were replaced"},
     [LEDGER_CRASHES_SEEN] = {"crashes", "Workers ended by a signal"},
+    [LEDGER_LOST] = {"lost", "Requests that ran in a worker which ended without being asked"},
     [LEDGER_RECYCLED] = {"recycled", "Workers replaced at max_requests or max_memory"},
     [LEDGER_OVERDUE] = {"overdue", "Workers replaced for a request past its hard time limit"},
     [LEDGER_SLOW] = {"slow", "Requests past request_timeout"},

@@ -4,13 +4,14 @@
 #include "control/supervise.h"
 
 /* What an entry of the table does; 0 is "nothing". */
-enum move { STAY, START, LATE, READY, RESTART, DRAIN, KILL, NEVER, END };
+enum move { AGAIN = 100, STAY = 0, START, LATE, READY, RESTART, DRAIN, KILL, NEVER, END };
 
 static const enum move table[SUPERVISE_STATES][SUPERVISE_EVENTS] = {
     [SUPERVISE_NONE] = {[SUPERVISE_START] = START, [SUPERVISE_STOP] = NEVER, [SUPERVISE_KILL] = NEVER},
     [SUPERVISE_STARTING] = {[SUPERVISE_IS_READY] = READY,
                             [SUPERVISE_EXITED] = RESTART,
                             [SUPERVISE_DUE] = LATE,
+                            [SUPERVISE_NOT_FORKED] = AGAIN,
                             [SUPERVISE_STOP] = DRAIN,
                             [SUPERVISE_KILL] = KILL},
     [SUPERVISE_READY] = {[SUPERVISE_EXITED] = RESTART, [SUPERVISE_STOP] = DRAIN, [SUPERVISE_KILL] = KILL},
@@ -51,6 +52,14 @@ static enum supervise_action restart(struct supervise *worker, int64_t now_us, c
     return SUPERVISE_DO_NOTHING;
 }
 
+/* No fault of the worker's: it is tried until there is room for it. One that never was ready is given up. */
+static enum supervise_action try_again(struct supervise *worker, int64_t now_us)
+{
+    worker->state = worker->was_ready ? SUPERVISE_WAITING : SUPERVISE_GONE;
+    worker->due_us = worker->was_ready ? now_us + (SUPERVISE_DELAY_US << SUPERVISE_DOUBLINGS_MAX) : 0;
+    return worker->was_ready ? SUPERVISE_DO_NOTHING : SUPERVISE_DO_GIVE_UP;
+}
+
 enum supervise_action supervise_step(struct supervise *worker, enum supervise_event event, int64_t now_us,
                                      const struct supervise_limits *limits)
 {
@@ -68,6 +77,8 @@ enum supervise_action supervise_step(struct supervise *worker, enum supervise_ev
         worker->was_ready = true;
         worker->ready_us = now_us;
         return SUPERVISE_DO_NOTHING;
+    case AGAIN:
+        return try_again(worker, now_us);
     case RESTART:
         return restart(worker, now_us, limits);
     case DRAIN:

@@ -22,6 +22,7 @@ enum supervise_event {
     SUPERVISE_START,
     SUPERVISE_IS_READY,
     SUPERVISE_EXITED,
+    SUPERVISE_NOT_FORKED, /* no process could be made */
     SUPERVISE_DUE,  /* due_us has come */
     SUPERVISE_STOP, /* the server drains */
     SUPERVISE_KILL, /* the server stops at once */

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/packet.h"
 #include "base/signals.h"
+#include "control/environment.h"
 #include "control/notify.h"
 #include "control/server.h"
 
@@ -70,8 +71,7 @@ static _Noreturn void become_new_master(const struct server *server, int channel
     int fd = write_inheritance(server, channel);
     snprintf(number, sizeof number, "%d", fd);
     setenv(VARIABLE, number, 1);
-    if (server->pid_file_given)
-        setenv("MILLRACE_PID_FILE", server->pid_file, 1);
+    environment_pass_on();
     notify_pass_on();
     if (fd >= 0)
         execl(server->program, server->program, "-c", server->configuration, (char *)NULL);
@@ -102,13 +102,14 @@ void upgrade_begin(struct server *server)
         fail(server);
         return;
     }
-    upgrade->why[0] = '\0';
+    *upgrade = (struct upgrade){.channel = -1};
     upgrade->pid = fork();
     if (upgrade->pid == 0) {
         close(ends[0]);
         become_new_master(server, ends[1]);
     }
     close(ends[1]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
     upgrade->channel = ends[0];
     if (upgrade->pid < 0) {
         fail(server);
@@ -133,7 +134,7 @@ static void succeed(struct server *server)
     server_stop(server, WORKER_MOVES);
 }
 
-void upgrade_hear(struct server *server)
+bool upgrade_hear(struct server *server)
 {
     struct upgrade *upgrade = &server->upgrade;
     char text[sizeof upgrade->why];
@@ -141,16 +142,19 @@ void upgrade_hear(struct server *server)
     ssize_t got = packet_receive(upgrade->channel, text, sizeof text - 1, &fd);
     if (fd >= 0)
         close(fd);
+    if (got < 0 && errno == EAGAIN)
+        return false;
     if (got <= 0) { /* it has ended, which is told by a signal as well, or needs the channel no more */
         close(upgrade->channel);
         upgrade->channel = -1;
-        return;
+        return false;
     }
     text[got] = '\0';
-    if (!upgrade->done && sscanf(text, READY, &upgrade->generation) == 1)
+    if (!upgrade->done && !server->stopping && sscanf(text, READY, &upgrade->generation) == 1)
         succeed(server);
     else if (upgrade->why[0] == '\0')
         memcpy(upgrade->why, text, sizeof text);
+    return true;
 }
 
 bool upgrade_reap(struct server *server, pid_t pid, int status)
@@ -158,8 +162,8 @@ bool upgrade_reap(struct server *server, pid_t pid, int status)
     struct upgrade *upgrade = &server->upgrade;
     if (pid == 0 || pid != upgrade->pid)
         return false;
-    while (upgrade->channel >= 0) /* its last words */
-        upgrade_hear(server);
+    while (upgrade->channel >= 0 && upgrade_hear(server))
+        ; /* its last words */
     if (upgrade->done) {
         log_error("upgrade", "the new master has ended already");
         upgrade->pid = 0;
@@ -177,9 +181,15 @@ void upgrade_fire_due(struct server *server, int64_t now_us)
     struct upgrade *upgrade = &server->upgrade;
     if (upgrade->due_us == 0 || upgrade->due_us > now_us)
         return;
-    snprintf(upgrade->why, sizeof upgrade->why, "the new program was not ready within twice start_timeout");
-    upgrade->due_us = 0;
-    kill(upgrade->pid, SIGKILL);
+    if (!upgrade->asked) { /* its workers, if there are any, may have requests by now */
+        snprintf(upgrade->why, sizeof upgrade->why, "the new program was not ready within twice start_timeout");
+        upgrade->asked = true;
+        upgrade->due_us = now_us + server->current->config.stop_timeout_us;
+        kill(upgrade->pid, SIGTERM);
+    } else {
+        upgrade->due_us = 0;
+        kill(upgrade->pid, SIGKILL);
+    }
 }
 
 void upgrade_look(struct server *server)
@@ -197,7 +207,7 @@ void upgrade_look(struct server *server)
 void upgrade_cancel(struct server *server)
 {
     if (server->upgrade.pid > 0 && !server->upgrade.done)
-        kill(server->upgrade.pid, SIGKILL);
+        kill(server->upgrade.pid, SIGTERM);
 }
 
 /* -- the new master: taking over
@@ -214,7 +224,7 @@ static bool take_listener(struct listener *listener, int fd, const char *rest)
     unsigned long long device, inode;
     if (sscanf(rest, "%d %llu %llu %n", &made, &device, &inode, &length) < 3 || listener_adopt(listener, fd) < 0)
         return false;
-    listener->made = made;
+    listener->made = listener->lent = made; /* the old master's until this one is ready */
     listener->device = (dev_t)device;
     listener->inode = (ino_t)inode;
     snprintf(listener->address.text, sizeof listener->address.text, "%s", rest + length);

@@ -23,13 +23,14 @@ struct upgrade {
     pid_t pid;      /* the new master, 0: none */
     int channel;    /* from it */
     int64_t due_us; /* it is ended when it is not ready by then; 0: nothing is due */
+    bool asked;     /* it was told to stop, since it took too long */
     bool done;      /* it has taken over */
     int generation; /* its number there, until that was told; 0: was told, or not done */
     char why[512];  /* its first fault, "" : none */
 };
 
 void upgrade_begin(struct server *server); /* when neither a reload nor an upgrade is under way */
-void upgrade_hear(struct server *server);
+bool upgrade_hear(struct server *server); /* false: that was all for now */
 bool upgrade_reap(struct server *server, pid_t pid, int status);
 void upgrade_fire_due(struct server *server, int64_t now_us);
 void upgrade_cancel(struct server *server);

@@ -5,15 +5,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/packet.h"
 #include "base/signals.h"
 #include "serve/route.h"
@@ -129,16 +133,22 @@ int verify_begin(struct verify *verify, const struct config *config)
     pid_t pid = fork();
     if (pid == 0) {
         struct settings settings = config->settings;
+        int channel = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
         signals_reset_all();
-        close(ends[0]);
-        check(&settings, ends[1]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* Nothing of the master's: its channels would seem open while an application is stuck. */
+        if (channel > 3)
+            (void)close_range(3, (unsigned)channel - 1, 0);
+        (void)close_range((unsigned)channel + 1, ~0U, 0);
+        check(&settings, channel);
     }
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
         return -1;
     }
-    *verify = (struct verify){.pid = pid, .channel = ends[0], .at = -1};
+    *verify = (struct verify){.pid = pid, .channel = ends[0], .at = -1,
+                              .due_us = clock_now_us() + config->start_timeout_us};
     return 0;
 }
 
@@ -157,8 +167,10 @@ static void report_end(const struct verify *verify, const struct config *config,
         return;
     }
     const struct settings_route *route = &config->settings.routes[verify->at];
-    snprintf(text, sizeof text, "%.100s: route %.100s: %.200s ends the process that opens it: it is broken",
-             route->where, route->path, route->file);
+    snprintf(text, sizeof text, "%.100s: route %.100s: %.200s %s", route->where, route->path, route->file,
+             verify->due_us == 0 || clock_now_us() >= verify->due_us
+                 ? "was not opened within start_timeout"
+                 : "ends the process that opens it: it is broken");
     report(text);
 }
 
@@ -187,6 +199,11 @@ enum verify_result verify_hear(struct verify *verify, struct config *config, con
     return VERIFY_MORE;
 }
 
+void verify_end(const struct verify *verify)
+{
+    kill(verify->pid, SIGKILL);
+}
+
 int verify_wait(struct config *config, config_report report)
 {
     struct verify verify;
@@ -196,9 +213,12 @@ int verify_wait(struct config *config, config_report report)
         report("cannot check the applications: fork failed");
         return -1;
     }
-    do
+    do {
+        struct pollfd channel = {.fd = verify.channel, .events = POLLIN};
+        if (poll(&channel, 1, clock_ms_of(verify.due_us - clock_now_us())) == 0)
+            verify_end(&verify);
         result = verify_hear(&verify, config, report);
-    while (result == VERIFY_MORE);
+    } while (result == VERIFY_MORE);
     while (waitpid(verify.pid, &status, 0) < 0 && errno == EINTR)
         ;
     return result == VERIFY_DONE ? 0 : -1;

@@ -14,6 +14,7 @@ struct verify {
     pid_t pid;   /* 0: none runs */
     int channel; /* readable when there is something to hear */
     int faults;
+    int64_t due_us; /* it is ended when it has not ended by then */
     int at; /* the route whose application is being opened, −1: none yet */
 };
 
@@ -26,6 +27,9 @@ int verify_begin(struct verify *verify, const struct config *config) __attribute
  * VERIFY_DONE or VERIFY_FAILED the child is about to end, or has; it is the caller's to reap. */
 enum verify_result verify_hear(struct verify *verify, struct config *config, config_report report)
     __attribute__((warn_unused_result));
+
+/* It takes too long. What it has heard by then is heard, and then that it has ended. */
+void verify_end(const struct verify *verify);
 
 /* All of it, waiting for the end. Returns 0, −1 after a fault. */
 int verify_wait(struct config *config, config_report report) __attribute__((warn_unused_result));

@@ -4,6 +4,7 @@
 #include "serve/inbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,7 +35,10 @@ int inbox_send(const struct inbox *inbox, int fd)
 int inbox_receive(const struct inbox *inbox)
 {
     char byte;
-    int fd;
+    int fd, spare = fcntl(inbox->receive_fd, F_DUPFD_CLOEXEC, 0);
+    if (spare < 0) /* a message whose descriptor finds no place is lost with it */
+        return -1;
+    close(spare);
     if (packet_receive(inbox->receive_fd, &byte, 1, &fd) < 0)
         return -1;
     if (fd < 0)

@@ -18,7 +18,8 @@ void inbox_fini(struct inbox *inbox);
  * full. */
 int inbox_send(const struct inbox *inbox, int fd) __attribute__((warn_unused_result));
 
-/* Returns the next descriptor, close-on-exec, owned by the caller; −1 with errno (EAGAIN: none; else one is lost). */
+/* Returns the next descriptor, close-on-exec, owned by the caller; −1 with errno (EAGAIN: none; EMFILE: none can
+ * be made here, and what waits stays). */
 int inbox_receive(const struct inbox *inbox) __attribute__((warn_unused_result));
 
 #endif

@@ -78,12 +78,14 @@ static struct ledger_route *find(struct ledger *ledger, const char *path)
     return route;
 }
 
-static void take_counts(struct ledger_route *to, const struct scoreboard_counts *counts,
-                        const struct scoreboard_durations *durations)
+static void take_counts(struct ledger *ledger, const struct scoreboard *board, int slot, int lane, int route)
 {
+    const struct scoreboard_counts *counts = scoreboard_counts(board, slot, lane, route);
+    const struct scoreboard_durations *durations = scoreboard_durations(board, slot, lane, route);
     uint64_t requests = atomic_load_explicit(&counts->requests, memory_order_relaxed);
     if (requests == 0)
         return;
+    struct ledger_route *to = find(ledger, board->routes[route]);
     to->requests += requests;
     to->errors += atomic_load_explicit(&counts->errors, memory_order_relaxed);
     to->refused += atomic_load_explicit(&counts->refused, memory_order_relaxed);
@@ -96,10 +98,8 @@ void ledger_take(struct ledger *ledger, const struct shared *shared, int slot)
     const struct scoreboard *board = shared->at;
     begin(ledger);
     for (int route = 0; route < board->route_count; route++) {
-        struct ledger_route *to = find(ledger, board->routes[route]);
         for (int lane = 0; lane < board->lane_count; lane++)
-            take_counts(to, scoreboard_counts(board, slot, lane, route),
-                        scoreboard_durations(board, slot, lane, route));
+            take_counts(ledger, board, slot, lane, route);
     }
     scoreboard_clear(shared, slot);
     end(ledger);

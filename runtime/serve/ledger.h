@@ -31,6 +31,7 @@ struct ledger_route {
 enum ledger_event {
     LEDGER_RESTARTS,        /* of workers that ended without being asked */
     LEDGER_CRASHES_SEEN,    /* of those, by a signal */
+    LEDGER_LOST,            /* requests whose handlers ran in such a worker */
     LEDGER_RECYCLED,        /* workers replaced for max_requests or max_memory */
     LEDGER_OVERDUE,         /* workers replaced for a request past its hard time limit */
     LEDGER_SLOW,            /* requests past request_timeout */

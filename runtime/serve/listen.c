@@ -125,6 +125,12 @@ static bool hand_over(struct lane *lane, int fd)
 /* -- what waits -----------------------------------------------------------------------------------------------------
  */
 
+/* A listener that was shut down, because nothing shall connect there any more, would be readable for ever. */
+static void leave_listener(struct lane *lane, const struct listener *listener)
+{
+    epoll_ctl(lane->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
+}
+
 static void on_failure(struct lane *lane, int error)
 {
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)
@@ -154,7 +160,10 @@ static bool accept_some(struct lane *lane, const struct listener *listener)
         if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
             continue;
         if (fd < 0) {
-            on_failure(lane, errno); /* EAGAIN: another lane was faster */
+            if (errno == EINVAL)
+                leave_listener(lane, listener);
+            else
+                on_failure(lane, errno); /* EAGAIN: another lane was faster */
             return false;
         }
         if (!address_is_local(&listener->address) && !admit(lane, fd, (const struct sockaddr *)&peer))
@@ -181,13 +190,12 @@ static void receive_own(struct lane *lane)
         int error = errno;
         if (fd < 0 && error == EAGAIN)
             return;
-        if (fd >= 0)
-            take_in(lane, fd);
-        scoreboard_received(lane->worker->start.board, lane->worker->start.slot);
-        if (fd < 0) { /* lost: no descriptor could be made for it */
+        if (fd < 0) { /* it stays where it is until there is a descriptor for it */
             on_failure(lane, error);
             return;
         }
+        take_in(lane, fd);
+        scoreboard_received(lane->worker->start.board, lane->worker->start.slot);
     }
 }
 

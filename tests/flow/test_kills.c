@@ -16,7 +16,7 @@
 #include "suite.h"
 #include "traffic.h"
 
-enum { CONNECTIONS = 16, REPLACED_MS = 200, LATE_MS = SERVER_SANITIZED ? 1000 : 200 };
+enum { CONNECTIONS = 16 };
 
 static struct answer answer;
 
@@ -28,6 +28,13 @@ struct kill_times {
 static bool is_long(void)
 {
     return getenv("MILLRACE_TEST_LONG") != NULL;
+}
+
+/* Within which a replacement serves and the last failure is over. The long run has the machine to itself; the short one runs
+ * wherever the tests do. */
+static int prompt_ms(void)
+{
+    return is_long() ? 200 : 5000;
 }
 
 struct replacement {
@@ -85,7 +92,7 @@ static void check_no_gap(const struct traffic *traffic, const struct kill_times 
     for (int i = 0; i < times->count && !SERVER_SANITIZED; i++) {
         int gap_ms = traffic_longest_gap_ms(traffic, times->at_ms[i], times->at_ms[i] + 1000);
 
-        SUITE_CHECK(gap_ms <= REPLACED_MS, "no right answer for %d ms after kill %d", gap_ms, i + 1);
+        SUITE_CHECK(gap_ms <= prompt_ms(), "no right answer for %d ms after kill %d", gap_ms, i + 1);
     }
 }
 
@@ -103,7 +110,7 @@ static void check_failures(const struct traffic_result *result, const struct kil
 
         SUITE_CHECK(number >= 0 && strcmp(failure->what, "status 502") == 0, "%s", traffic_describe(result));
         late_ms = (int)(failure->failed_ms - times->at_ms[number]);
-        SUITE_CHECK(late_ms <= LATE_MS, "%d ms after kill %d: %s", late_ms, number + 1, traffic_describe(result));
+        SUITE_CHECK(late_ms <= prompt_ms(), "%d ms after kill %d: %s", late_ms, number + 1, traffic_describe(result));
         SUITE_CHECK(++counts[number] <= CONNECTIONS, "after kill %d: %s", number + 1, traffic_describe(result));
     }
 }
@@ -145,7 +152,7 @@ static void kill_workers(int signal)
     result = traffic_stop(traffic);
     check_failures(result, &times);
     check_no_gap(traffic, &times);
-    SUITE_CHECK(SERVER_SANITIZED || slowest_ms <= REPLACED_MS, "a replacement served after %d ms", slowest_ms);
+    SUITE_CHECK(slowest_ms <= prompt_ms(), "a replacement served after %d ms", slowest_ms);
     SUITE_CHECK(SERVER_SANITIZED || after * 10 >= before * 8, "%ld right answers in 750 ms before, %ld after", before,
                 after);
     check_nothing_left(server, descriptors, children);

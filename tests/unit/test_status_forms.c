@@ -340,7 +340,7 @@ static void metrics_are_strict(void)
 {
     struct metrics metrics = check_metrics(print(status_metrics_print, 2));
 
-    CU_ASSERT_EQUAL(metrics.families, 23);
+    CU_ASSERT_EQUAL(metrics.families, 24);
     SUITE_CHECK(metrics.samples == 1 + 3 * 3 + 2 * 3 * 30 + 3 + 8 + LEDGER_EVENTS, "%d samples", metrics.samples);
 }
 

@@ -195,12 +195,12 @@ static int ask(const char *path)
 
     snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
     send_text(fd, request);
-    status = read_answer(fd, 5000);
+    status = read_answer(fd, 30000); /* a hundred large answers may be made before it */
     close(links[--link_count]);
     return status;
 }
 
-/* Two of twenty may be slow because the machine has other things to do. */
+/* Some may be slow because the machine has other things to do; a client that holds others up holds up all. */
 static void check_prompt(const char *beside)
 {
     int64_t slowest_us = 0;
@@ -214,7 +214,7 @@ static void check_prompt(const char *beside)
         slow += took_us > PROMPT_MS * CLOCK_MS;
         slowest_us = took_us > slowest_us ? took_us : slowest_us;
     }
-    SUITE_CHECK(IS_SLOW || slow <= 2, "beside %s %d of 20 answers were slow, up to %d µs", beside, slow,
+    SUITE_CHECK(IS_SLOW || (slow <= 10 && slowest_us < 2 * CLOCK_SECOND), "beside %s %d of 20 answers were slow, up to %d µs", beside, slow,
                 (int)slowest_us);
 }
 

@@ -87,6 +87,21 @@ static void late_start_is_killed(void)
     CU_ASSERT_EQUAL(worker.due_us, 0);
 }
 
+/* For want of processes or descriptors nobody is given up who has served. */
+static void no_process_is_tried_again(void)
+{
+    struct supervise worker = ready_worker(1000), never = {0};
+    CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_EXITED, 9000000), SUPERVISE_DO_FORK);
+    for (int i = 0; i < 100; i++) {
+        CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_NOT_FORKED, 9000000), SUPERVISE_DO_NOTHING);
+        CU_ASSERT_EQUAL(worker.state, SUPERVISE_WAITING);
+        CU_ASSERT(worker.due_us > 9000000);
+        CU_ASSERT_EQUAL(tell(&worker, SUPERVISE_DUE, worker.due_us), SUPERVISE_DO_FORK);
+    }
+    CU_ASSERT_EQUAL(tell(&never, SUPERVISE_START, 0), SUPERVISE_DO_FORK);
+    CU_ASSERT_EQUAL(tell(&never, SUPERVISE_NOT_FORKED, 1), SUPERVISE_DO_GIVE_UP);
+}
+
 static void drain_then_kill(void)
 {
     struct supervise worker = ready_worker(1000);
@@ -136,6 +151,7 @@ int main(int argc, char **argv)
         {"a worker that becomes ready no more is given up", no_longer_ready_is_given_up},
         {"a worker that never became ready is given up", never_ready_is_given_up},
         {"a worker that does not become ready is killed", late_start_is_killed},
+        {"no process is tried again", no_process_is_tried_again},
         {"drain, then kill", drain_then_kill},
         {"stop at once from every state", stop_at_once_from_every_state},
         {"gone is final, the table is closed", gone_is_final_and_table_is_closed},
