@@ -77,6 +77,23 @@ case_a_directory_as_configuration() {
     check_equal 1 "$(wc -l <"$dir/err")" 'lines on standard error'
 }
 
+# A reload must not wait for somebody to write into it, nor find it used up.
+case_a_fifo_as_configuration() {
+    local status=0
+
+    mkfifo "$dir/fifo"
+    timeout 5 "$BUILD/millrace" -n -c "$dir/fifo" </dev/null >/dev/null 2>"$dir/err" || status=$?
+    check_equal 1 "$status" 'exit status'
+    check_match 'no regular file' "$(cat "$dir/err")"
+}
+
+case_one_address_twice() {
+    local path
+
+    path=$(runtime_conf twice <<<'fastcgi = { "unix:@DIR@/a.sock", "unix:@DIR@/a.sock" } app "/hello" { file = "@APPS@/hello.so" }')
+    refused 1 'a\.sock twice' "$path"
+}
+
 case_good_configuration_passes_the_check() {
     local path
 

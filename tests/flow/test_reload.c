@@ -207,11 +207,17 @@ static void check_lengths(struct server *server, const char *path, size_t expect
 {
     struct process_children workers = server_workers_without(server, 0);
     struct link *links[64];
+    int64_t end_ms = deadline_now_ms() + DEADLINE_USUAL_MS;
     size_t count = 0, seen = 0;
 
-    while (seen < workers.count && count < SUITE_COUNT(links)) {
+    while (seen < workers.count && deadline_left_ms(end_ms) > 0) {
         pid_t pid;
 
+        if (count == SUITE_COUNT(links)) { /* one of them is not ready yet */
+            while (count > 0)
+                link_free(links[--count]);
+            usleep(20000);
+        }
         links[count] = link_new(server->local);
         pid = check_length(links[count++], path, expected);
         for (size_t i = 0; i < workers.count; i++) {
@@ -346,6 +352,71 @@ static void a_bad_upgrade_fails(void)
     CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
 }
 
+static void make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+}
+
+/* A new program whose workers cannot start gives the sockets back as it got them. */
+static void a_failed_upgrade_leaves_the_sockets(void)
+{
+    char options[900], file[SERVER_PATH_MAX + 40], socket[SERVER_PATH_MAX + 20];
+    struct server *server;
+    const char *line;
+
+    snprintf(file, sizeof file, "%s", server_scratch("gate"));
+    make_file(file);
+    snprintf(options, sizeof options, "app \"/gate\" { file = \"%s\" options { file = \"%s\" } }", server_app("gate"), file);
+    server = server_start(options);
+    unlink(file);
+    for (int i = 0; i < 3; i++) {
+        line = server_signal_outcome(server, SIGUSR2);
+        SUITE_CHECK(strncmp(line, "failed ", 7) == 0, "the outcome is '%s'", line);
+        snprintf(socket, sizeof socket, "%s/sock", server->directory);
+        CU_ASSERT(access(socket, F_OK) == 0);
+        ask(server, "/hello", 200);
+    }
+    make_file(file);
+    upgrade(server);
+    ask(server, "/gate", 200);
+    unlink(file);
+    CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+    CU_ASSERT(access(socket, F_OK) != 0);
+}
+
+/* An application that hangs while it is opened holds up neither the server nor the next reload, and no process stays. */
+static void a_stuck_application_is_given_up(void)
+{
+    char options[900], file[SERVER_PATH_MAX + 40];
+    struct server *server;
+    const char *line;
+    struct process_children before;
+
+    snprintf(file, sizeof file, "%s", server_scratch("stuck"));
+    unlink(file);
+    setenv("MILLRACE_TEST_STUCK", file, 1);
+    snprintf(options, sizeof options, "start_timeout = 1\napp \"/stuck\" { file = \"%s\" }", server_app("stuck"));
+    server = server_start(options);
+    unsetenv("MILLRACE_TEST_STUCK");
+    before = server_workers_without(server, 0);
+    make_file(file);
+    line = server_signal_outcome(server, SIGHUP);
+    SUITE_CHECK(strncmp(line, "failed ", 7) == 0 && strstr(line, "stuck.so was not opened within start_timeout"),
+                "the outcome is '%s'", line);
+    line = server_signal_outcome(server, SIGUSR2);
+    SUITE_CHECK(strncmp(line, "failed ", 7) == 0, "the outcome is '%s'", line);
+    kill(before.pids[0], SIGKILL); /* the master is not held up */
+    CU_ASSERT(server_lost_one(&before, DEADLINE_USUAL_MS));
+    server_workers_without(server, before.pids[0]);
+    ask(server, "/stuck", 200);
+    unlink(file);
+    reload(server, "ok ");
+    CU_ASSERT_EQUAL(server_stop(server, SIGTERM), 0);
+}
+
 /* -- Again and again
  * ----------------------------------------------------------------------------------------------------
  */
@@ -467,6 +538,8 @@ static const struct suite_case cases[] = {
     {"a new application holds, from the reload on", a_new_application_holds},
     {"whatever is wrong, the old generation serves on", the_old_serves_on},
     {"an upgrade that fails changes nothing", a_bad_upgrade_fails},
+    {"a failed upgrade leaves the sockets", a_failed_upgrade_leaves_the_sockets},
+    {"a stuck application is given up", a_stuck_application_is_given_up},
     {"many reloads at once", many_at_once},
     {"stopped in the middle", stopped_in_the_middle},
     {"nothing is left behind", nothing_is_left},

@@ -264,6 +264,10 @@ case_no_descriptor_is_inherited() {
 }
 
 # The list of web servers that the FastCGI specification knows: others are closed at once, unix sockets are not asked.
+check_refused() { # address [when]
+    if SCRIPT_NAME=/hello REQUEST_METHOD=GET timeout 5 cgi-fcgi -bind -connect "$1" 2>/dev/null | grep -q Hello
+    then fail "answered to 127.0.0.1 ${2:-}"; fi
+}
 case_web_server_addresses() {
     local path port
 
@@ -272,9 +276,11 @@ case_web_server_addresses() {
     sed -i "s|fastcgi = { \(.*\) }|fastcgi = { \1, \"127.0.0.1:$port\" }|" "$path"
     runtime_start "$path" env FCGI_WEB_SERVER_ADDRS=192.0.2.1,127.0.0.2
     check_hello "$dir/peers/m.sock"
-    if SCRIPT_NAME=/hello REQUEST_METHOD=GET timeout 5 cgi-fcgi -bind -connect "127.0.0.1:$port" 2>/dev/null | grep -q Hello
-    then fail 'answered to 127.0.0.1'; fi
+    check_refused "127.0.0.1:$port"
     wait_until grep -q 'not in FCGI_WEB_SERVER_ADDRS' "$dir/peers/output"
+    kill -HUP "$runtime_pid"
+    wait_until grep -q '^ok ' "$dir/peers/pid.reload"
+    check_refused "127.0.0.1:$port" 'after a reload'
     runtime_stop
     runtime_start "$path" env FCGI_WEB_SERVER_ADDRS=192.0.2.1,127.0.0.1
     check_hello "127.0.0.1:$port"
