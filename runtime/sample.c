@@ -80,7 +80,7 @@ static void print_globals(void)
 
 static void print_application(const char *prefix)
 {
-    printf("app \"/hello\" {\n    # %s\n    file = \"%s/lib/millrace/apps/hello.so\"\n", option_find("file")->help,
+    printf("app \"/app/hello\" {\n    # %s\n    file = \"%s/lib/millrace/apps/hello.so\"\n", option_find("file")->help,
            prefix);
     for (size_t i = 0; i < option_count; i++)
         if ((option_table[i].scopes & OPTION_APP) && strcmp(option_table[i].name, "file") != 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "serve/settings.h"
 
 #define G   OPTION_GLOBAL
 #define A   OPTION_APP
@@ -21,7 +22,7 @@ const struct option option_table[] = {
     {"backlog", OPTION_COUNT, G, 1, 65535, "4096", "connections that may wait to be accepted (somaxconn caps it)"},
     {"workers", OPTION_COUNT, G, 1, 1024, "2", "worker processes"},
     {"lanes", OPTION_COUNT, G, 0, 256, "auto", "event loops a worker; auto: CPUs divided by workers, at least 1"},
-    {"threads", OPTION_COUNT, G, 2, 10000, "32", "threads a worker, started in advance; must exceed lanes"},
+    {"threads", OPTION_COUNT, G, 2, SETTINGS_THREADS_MAX, "32", "threads a worker, started in advance; must exceed lanes"},
     {"user", OPTION_TEXT, G, 0, 0, "www-data", "what workers run as when started by root"},
     {"group", OPTION_TEXT, G, 0, 0, NULL, "their group; the user's own when not set"},
     {"log", OPTION_TEXT, G, 0, 0, NULL, "log file; standard error when not set"},

@@ -3,6 +3,7 @@
  */
 #include "serve/activity.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 static __thread struct scoreboard_thread *activity_line;
 static __thread int activity_number;
 static __thread struct request *volatile activity_at_hand;
+static _Atomic(struct request *) activity_all[SETTINGS_THREADS_MAX + 2]; /* by the thread's number, which begins with 1 */
 
 void activity_init(int number, struct scoreboard_thread *line)
 {
@@ -29,6 +31,7 @@ void activity_begin(struct request *request)
     request->started_us = now_us;
     log_set_request(request->number);
     activity_at_hand = request;
+    atomic_store_explicit(&activity_all[activity_number], request, memory_order_relaxed);
     if (activity_line != NULL)
         scoreboard_begin(activity_line, request->route->number, request->number, now_us, request->method, request->uri);
 }
@@ -39,6 +42,7 @@ void activity_end(struct request *request)
     if (activity_line != NULL)
         scoreboard_end(activity_line);
     activity_at_hand = NULL;
+    atomic_store_explicit(&activity_all[activity_number], NULL, memory_order_relaxed);
     log_set_request(0);
 }
 
@@ -62,6 +66,11 @@ void activity_excuse(int64_t since_us)
 struct request *activity_request(void)
 {
     return activity_at_hand;
+}
+
+struct request *activity_request_of(int number)
+{
+    return atomic_load_explicit(&activity_all[number], memory_order_relaxed);
 }
 
 int activity_thread(void)

@@ -26,6 +26,9 @@ void activity_excuse(int64_t since_us);
 struct request *activity_request(void);
 int activity_thread(void);
 
+/* The request whose handler the thread of this number is in, NULL: none. Also in a signal handler: it may end meanwhile. */
+struct request *activity_request_of(int number);
+
 /* Microseconds that a handler has worked by `now_us`, without what it waited for its peer. Any thread. */
 int64_t activity_elapsed_us(const struct scoreboard_thread *line, int64_t now_us);
 

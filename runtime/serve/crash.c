@@ -114,6 +114,8 @@ static void write_maps(struct scoreboard_crash *crash)
         crash->maps_length += (size_t)got;
 }
 
+static void blame_all(const siginfo_t *info);
+
 /* The plainest facts first: anything of this may crash again, which ends the process. */
 static void write_crash(int number, const siginfo_t *info, const ucontext_t *context)
 {
@@ -130,6 +132,8 @@ static void write_crash(int number, const siginfo_t *info, const ucontext_t *con
     crash->frames[0] = registers.at;
     write_maps(crash);
     write_frames(crash, &registers);
+    if (activity_thread() == 0)
+        blame_all(info);
 }
 
 static void on_crash(int number, siginfo_t *info, void *context)
@@ -167,9 +171,22 @@ void crash_prepare_thread(void)
         sigaltstack(&stack, NULL); /* lasts as long as the thread, which is as long as the process */
 }
 
-void crash_blame_request(void)
+static void blame(const struct request *request)
 {
-    const struct request *request = activity_request();
     if (crash_worker != NULL && request != NULL && request->fcgx.envp != NULL)
         ledger_add_crash(crash_worker->start.ledger, ledger_fingerprint(request->fcgx.envp), clock_now_us());
+}
+
+void crash_blame_request(void)
+{
+    blame(activity_request());
+}
+
+/* A thread that some handler has made has crashed: it may have been any. A signal that somebody has sent is nobody's fault. */
+static void blame_all(const siginfo_t *info)
+{
+    if (info->si_code <= 0 && info->si_pid != crash_process)
+        return;
+    for (int i = 1; i <= settings_pool_threads(crash_worker->settings); i++)
+        blame(activity_request_of(i));
 }

@@ -11,6 +11,7 @@
 #include "base/account.h"
 #include "base/peers.h"
 
+#define SETTINGS_THREADS_MAX 10000
 #define SETTINGS_PATH_BYTES 256 /* of a route's path, with its NUL */
 
 struct settings_option {
