@@ -362,7 +362,10 @@ static void drain(struct lane *lane, int how)
         lane->parted = true;
         worker_lane_parted(lane->worker);
     }
-    if (worker_is_empty(lane->worker)) {
+    int64_t leave_us = atomic_load(&lane->worker->leave_us);
+    if (lane->now_us < leave_us) {
+        lane->move_again_us = leave_us; /* to look again */
+    } else if (worker_is_empty(lane->worker)) {
         access_flush(&lane->worker->access, &lane->access);
         lane->ended = true;
         worker_lane_ended(lane->worker);

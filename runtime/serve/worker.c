@@ -26,6 +26,9 @@
 #include "serve/crash.h"
 #include "serve/request.h"
 
+/* When the server stops, another worker that has not heard of it yet may be about to send this one a connection. */
+#define LEAVE_US (20 * CLOCK_MS)
+
 #define MALLOC_ARENAS      4
 #define MALLOC_LARGE_BYTES (128 * 1024)
 
@@ -230,6 +233,8 @@ static void begin_draining(struct worker *worker, int how)
     if (how <= atomic_load(&worker->draining))
         return;
     atomic_store(&worker->slot->state, SCOREBOARD_DRAINING); /* nobody hands connections to this worker any more */
+    if (how == WORKER_ENDS)
+        atomic_store(&worker->leave_us, clock_now_us() + LEAVE_US);
     atomic_store(&worker->draining, how);
     worker_wake_lanes(worker);
 }

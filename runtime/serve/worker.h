@@ -55,6 +55,7 @@ struct worker {
     struct access access;
     int ended_fd;                 /* eventfd: every lane has ended */
     _Atomic int draining;         /* enum worker_draining; only ever grows */
+    _Atomic int64_t leave_us;     /* no lane ends before */
     _Atomic unsigned next_lane;
     _Atomic int listening_lanes;
     _Atomic int parted_lanes;
