@@ -18,6 +18,7 @@
 #include "control/option.h"
 #include "control/pid_file.h"
 #include "control/places.h"
+#include "control/server.h"
 #include "control/sockets.h"
 #include "control/status_ask.h"
 #include "control/verify.h"
@@ -121,28 +122,6 @@ static void report(const char *line)
 /* -- what is there before the first worker
  * -------------------------------------------------------------------------------- */
 
-static int open_log(const struct config *config)
-{
-    if (config->log == NULL || log_open(config->log) == 0)
-        return 0;
-    char text[600];
-    snprintf(text, sizeof text, "cannot open the log %.400s: %s", config->log, strerror(errno));
-    report(text);
-    return -1;
-}
-
-/* Returns the access log, −1 when there is none, −2 after a report. */
-static int open_access_log(const struct config *config)
-{
-    char text[600];
-    int fd = config->access_log == NULL ? -1 : log_file_open(config->access_log);
-    if (config->access_log == NULL || fd >= 0)
-        return fd;
-    snprintf(text, sizeof text, "cannot open the access log %.400s: %s", config->access_log, strerror(errno));
-    report(text);
-    return -2;
-}
-
 static int check_pid_file(const struct config *config)
 {
     char text[600];
@@ -171,8 +150,8 @@ static int run(const struct command *command, struct config *config, bool inheri
         return MASTER_EXIT_CANNOT_START;
     int result = inherited ? sockets_change(&sockets, &inheritance.sockets, config, report)
                            : sockets_open(&sockets, config, report);
-    int access_fd = result < 0 || open_log(config) < 0 ? -2 : open_access_log(config);
-    if (access_fd == -2) {
+    int access_fd = -1;
+    if (result < 0 || server_open_logs(config, &access_fd, report) < 0) {
         if (result == 0)
             sockets_drop(&sockets, &inheritance.sockets);
         return MASTER_EXIT_CANNOT_START;

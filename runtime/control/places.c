@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct places {
     const struct config *config;
@@ -62,7 +61,8 @@ static void check_owners(struct places *places, const char *what, const char *pa
     }
 }
 
-static void check_place(struct places *places, const char *what, const char *path)
+/* A socket whose directory is not there is no fault yet: it may be inherited, and who binds it finds out. */
+static void check_place(struct places *places, const char *what, const char *path, bool is_made)
 {
     char directory[PATH_MAX], resolved[PATH_MAX];
     struct stat status;
@@ -74,26 +74,19 @@ static void check_place(struct places *places, const char *what, const char *pat
         slash[slash == directory] = '\0';
     if (path[0] == '\0' || path[strlen(path) - 1] == '/')
         fault(places, "%s: \"%.300s\" is no file name", what, path);
-    else if (stat(directory, &status) < 0 || realpath(directory, resolved) == NULL)
-        fault(places, "%s %.300s: the directory %.300s: %s: create it first", what, path, directory, strerror(errno));
-    else if (!S_ISDIR(status.st_mode))
+    else if (stat(directory, &status) < 0 || realpath(directory, resolved) == NULL) {
+        if (is_made)
+            fault(places, "%s %.300s: the directory %.300s: %s: create it first", what, path, directory, strerror(errno));
+    } else if (!S_ISDIR(status.st_mode))
         fault(places, "%s %.300s: %.300s is no directory", what, path, directory);
     else if (places->config->settings.account.change && places->config->settings.account.user != 0)
         check_owners(places, what, path, resolved);
 }
 
-/* One whose directory is not there is no fault yet: it may be inherited, and who binds it finds out. */
 static void check_socket(struct places *places, const char *what, const struct address *address)
 {
-    char directory[sizeof address->socket.local.sun_path];
-    if (!address_is_local(address))
-        return;
-    snprintf(directory, sizeof directory, "%s", address->socket.local.sun_path);
-    char *slash = strrchr(directory, '/');
-    if (slash != NULL && slash != directory)
-        *slash = '\0';
-    if (access(directory, F_OK) == 0)
-        check_place(places, what, address->socket.local.sun_path);
+    if (address_is_local(address))
+        check_place(places, what, address->socket.local.sun_path, false);
 }
 
 int places_check(const struct config *config, config_report report)
@@ -104,10 +97,10 @@ int places_check(const struct config *config, config_report report)
     if (config->has_status)
         check_socket(&places, "status", &config->status);
     if (config->log != NULL)
-        check_place(&places, "log", config->log);
+        check_place(&places, "log", config->log, true);
     if (config->access_log != NULL)
-        check_place(&places, "access_log", config->access_log);
+        check_place(&places, "access_log", config->access_log, true);
     if (config->pid_file != NULL)
-        check_place(&places, "pid_file", config->pid_file);
+        check_place(&places, "pid_file", config->pid_file, true);
     return places.faults == 0 ? 0 : -1;
 }

@@ -84,7 +84,7 @@ static int start_next(struct server *server)
     }
     if (sockets_change(&sockets, &server->sockets, &reload->config, report_fault) < 0)
         return -1;
-    if (server_open_logs(server, &reload->config, report_fault) < 0) {
+    if (server_open_logs(&reload->config, &server->access_fd, report_fault) < 0) {
         sockets_drop(&sockets, &server->sockets);
         return -1;
     }

@@ -65,25 +65,25 @@ static void report_open(config_report report, const char *what, const char *path
     report(text);
 }
 
-int server_open_logs(struct server *server, const struct config *config, config_report report)
+int server_open_logs(const struct config *config, int *access_fd, config_report report)
 {
-    int access_fd = -1;
+    int opened = -1;
     if (config->access_log != NULL) {
-        access_fd = log_file_open(config->access_log);
-        if (access_fd < 0) {
+        opened = log_file_open(config->access_log);
+        if (opened < 0) {
             report_open(report, "access log", config->access_log);
             return -1;
         }
     }
     if (config->log != NULL && log_open(config->log) < 0) {
         report_open(report, "log", config->log);
-        if (access_fd >= 0)
-            close(access_fd);
+        if (opened >= 0)
+            close(opened);
         return -1;
     }
-    if (server->access_fd >= 0)
-        close(server->access_fd);
-    server->access_fd = access_fd;
+    if (*access_fd >= 0)
+        close(*access_fd);
+    *access_fd = opened;
     return 0;
 }
 
@@ -95,7 +95,7 @@ static void report_reopening(const char *line)
 void server_reopen_logs(struct server *server)
 {
     const struct config *config = &server->current->config;
-    if (server_open_logs(server, config, report_reopening) < 0)
+    if (server_open_logs(config, &server->access_fd, report_reopening) < 0)
         return;
     for (int i = 0; i < server->generation_count; i++) {
         if (config->log != NULL)

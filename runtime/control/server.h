@@ -50,8 +50,9 @@ void server_write_outcome(const struct server *server, const char *format, ...)
     __attribute__((__format__(__printf__, 2, 3)));
 void server_notify_reloading(void);
 
-/* Opens the logs that the configuration names. Returns 0, −1 after a report, with the old ones as they were. */
-int server_open_logs(struct server *server, const struct config *config, config_report report)
+/* Opens the logs that the configuration names; the access log takes the place of the one in `access_fd` (−1: none). Returns
+ * 0, −1 after a report, with the old ones as they were. */
+int server_open_logs(const struct config *config, int *access_fd, config_report report)
     __attribute__((warn_unused_result));
 
 /* The same with the present configuration, and hands them to the workers. */

@@ -114,7 +114,20 @@ static void write_maps(struct scoreboard_crash *crash)
         crash->maps_length += (size_t)got;
 }
 
-static void blame_all(const siginfo_t *info);
+static void blame(const struct request *request)
+{
+    if (crash_worker != NULL && request != NULL && request->fcgx.envp != NULL)
+        ledger_add_crash(crash_worker->start.ledger, ledger_fingerprint(request->fcgx.envp), clock_now_us());
+}
+
+/* A thread that some handler has made has crashed: it may have been any. A signal that somebody has sent is nobody's fault. */
+static void blame_all(const siginfo_t *info)
+{
+    if (info->si_code <= 0 && info->si_pid != crash_process)
+        return;
+    for (int i = 1; i <= settings_pool_threads(crash_worker->settings); i++)
+        blame(activity_request_of(i));
+}
 
 /* The plainest facts first: anything of this may crash again, which ends the process. */
 static void write_crash(int number, const siginfo_t *info, const ucontext_t *context)
@@ -171,22 +184,7 @@ void crash_prepare_thread(void)
         sigaltstack(&stack, NULL); /* lasts as long as the thread, which is as long as the process */
 }
 
-static void blame(const struct request *request)
-{
-    if (crash_worker != NULL && request != NULL && request->fcgx.envp != NULL)
-        ledger_add_crash(crash_worker->start.ledger, ledger_fingerprint(request->fcgx.envp), clock_now_us());
-}
-
 void crash_blame_request(void)
 {
     blame(activity_request());
-}
-
-/* A thread that some handler has made has crashed: it may have been any. A signal that somebody has sent is nobody's fault. */
-static void blame_all(const siginfo_t *info)
-{
-    if (info->si_code <= 0 && info->si_pid != crash_process)
-        return;
-    for (int i = 1; i <= settings_pool_threads(crash_worker->settings); i++)
-        blame(activity_request_of(i));
 }
