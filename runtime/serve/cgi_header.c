@@ -3,33 +3,7 @@
  */
 #include "serve/cgi_header.h"
 
-bool cgi_header_is_token(struct span name)
-{
-    static const char separators[] = "\"(),/:;<=>?@[\\]{}";
-    if (name.length == 0)
-        return false;
-    for (size_t i = 0; i < name.length; i++)
-        if (name.at[i] <= ' ' || name.at[i] >= 0x7f || memchr(separators, name.at[i], sizeof separators - 1) != NULL)
-            return false;
-    return true;
-}
-
-bool cgi_header_is_value(struct span value)
-{
-    for (size_t i = 0; i < value.length; i++)
-        if ((value.at[i] < ' ' && value.at[i] != '\t') || value.at[i] == 0x7f)
-            return false;
-    return true;
-}
-
-static struct span trim(struct span value)
-{
-    while (value.length > 0 && (value.at[0] == ' ' || value.at[0] == '\t'))
-        span_take(&value, 1);
-    while (value.length > 0 && (value.at[value.length - 1] == ' ' || value.at[value.length - 1] == '\t'))
-        value.length--;
-    return value;
-}
+#include "serve/token.h"
 
 /* "200" or "200 any reason". Returns −1 when it is no final status. */
 static int read_status(struct span value)
@@ -46,10 +20,10 @@ static const char *read_line(struct span line, struct cgi_header *header, bool *
     if (colon == NULL)
         return "a header line without a colon";
     struct span name = span_of(line.at, (size_t)(colon - line.at));
-    struct span value = trim(span_of(colon + 1, line.length - name.length - 1));
-    if (!cgi_header_is_token(name))
+    struct span value = token_trim(span_of(colon + 1, line.length - name.length - 1));
+    if (!token_is_token(name))
         return "a header name that is no token";
-    if (!cgi_header_is_value(value))
+    if (!token_is_value(value))
         return "a control character in a header";
     if (span_is_ignoring_case(name, "Status")) {
         header->status = read_status(value);

@@ -20,10 +20,4 @@ enum cgi_header_result { CGI_HEADER_DONE, CGI_HEADER_INCOMPLETE, CGI_HEADER_BAD 
 enum cgi_header_result cgi_header_parse(struct span output, struct cgi_header *header, const char **why)
     __attribute__((warn_unused_result));
 
-/* True for a token of RFC 9110 section 5.6.2. */
-bool cgi_header_is_token(struct span name);
-
-/* True when the bytes may stand in a header's value: no control character but the tab. */
-bool cgi_header_is_value(struct span value);
-
 #endif

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "serve/cgi_header.h"
 #include "serve/connection.h"
 #include "serve/limits.h"
 #include "serve/request.h"
+#include "serve/token.h"
 
 static int put(FCGX_Stream *out, const char *text, size_t length)
 {
@@ -49,8 +49,8 @@ int mr_header(FCGX_Request *req, const char *name, const char *value)
     struct request *request = request_of(req);
     if (request->started)
         return -1;
-    if (name == NULL || value == NULL || !cgi_header_is_token(span_text(name)) ||
-        !cgi_header_is_value(span_text(value))) {
+    if (name == NULL || value == NULL || !token_is_token(span_text(name)) ||
+        !token_is_value(span_text(value))) {
         request->refusal = "mr_header was given a name or value that no header may hold";
         return -1;
     }
