@@ -2,7 +2,7 @@
  * connection.c: the states of a connection, one function per change. Runs on lanes.
  *
  * Sockets are registered once, edge-triggered: a request costs one epoll_wait, one recv and one send. An edge that came
- * while nobody could use it is remembered in `more` and `hung_up`.
+ * while nobody could use it is remembered in `more`, `ended` and `gone`.
  */
 #include "serve/connection.h"
 
@@ -31,6 +31,7 @@ struct connection *connection_new(struct lane *lane, int fd)
         return NULL;
     connection->lane = lane;
     connection->fd = fd;
+    connection->transport = &fastcgi_transport;
     list_init(&connection->timer);
     list_init(&connection->ready);
     atomic_fetch_add_explicit(&lane->worker->slot->connections, 1, memory_order_relaxed);
@@ -39,7 +40,15 @@ struct connection *connection_new(struct lane *lane, int fd)
 
 void connection_free(struct connection *connection)
 {
+    connection->transport->fini(connection);
     free(connection);
+}
+
+void connection_note_end(struct connection *connection)
+{
+    connection->ended = true;
+    if (connection->transport->half_closed_is_gone)
+        connection->gone = true;
 }
 
 static const struct settings *settings_of(const struct connection *connection)
@@ -86,7 +95,7 @@ static void close_now(struct connection *connection)
  * then the peer is told that nothing more comes, and what it still sends is read away for a while. */
 static void close_gently(struct connection *connection, bool all_read)
 {
-    if (all_read || connection->hung_up || shutdown(connection->fd, SHUT_WR) < 0) {
+    if (all_read || connection->gone || shutdown(connection->fd, SHUT_WR) < 0) {
         close_now(connection);
         return;
     }
@@ -139,9 +148,10 @@ static void count_answer(struct lane *lane, const struct request *request)
 static void finish_answer(struct connection *connection, bool sent)
 {
     struct request *request = connection->request;
-    bool input_left = request->input_start < request->input_end || connection->more || connection->hung_up;
-    bool all_read = !input_left && connection->fastcgi.phase == FASTCGI_COMPLETE;
-    bool keep = fastcgi_done(connection) && !request->cut && lane_draining(connection->lane) != WORKER_ENDS;
+    bool input_left = request->input_start < request->input_end || connection->more || connection->ended;
+    bool all_read = !input_left && connection->transport->place(connection) == TRANSPORT_COMPLETE;
+    bool keep =
+        connection->transport->done(connection) && !request->cut && lane_draining(connection->lane) != WORKER_ENDS;
     count_answer(connection->lane, request);
     if (!sent) {
         close_now(connection);
@@ -161,7 +171,7 @@ static void finish_reply(struct connection *connection)
 {
     connection->replying = false;
     become(connection, CONNECTION_READING,
-           connection->fastcgi.phase == FASTCGI_STDIN ? LANE_TIMER_BODY : LANE_TIMER_HEAD);
+           connection->transport->place(connection) == TRANSPORT_BODY ? LANE_TIMER_BODY : LANE_TIMER_HEAD);
     connection->more = true;
     lane_make_ready(connection->lane, connection);
 }
@@ -198,7 +208,7 @@ static void refuse(struct connection *connection, const char *why)
 
 static void enqueue(struct connection *connection)
 {
-    if (connection->hung_up) /* nobody waits for it */
+    if (connection->gone) /* nobody waits for it */
         close_now(connection);
     else if (connection->lane->queue_length >= settings_of(connection)->queue_limit)
         refuse(connection, "the queue is full");
@@ -262,44 +272,52 @@ bool connection_serve(struct connection *connection)
 }
 
 /* All input is used up: what is waited for, and how long? */
-static void await_more(struct connection *connection, bool body_has_grown)
+static void await_more(struct connection *connection, enum transport_place before, bool body_has_grown)
 {
-    bool look_again = connection->more || connection->hung_up;
+    bool look_again = connection->more || connection->ended;
+    enum transport_place place = connection->transport->place(connection);
     if (look_again)
         lane_make_ready(connection->lane, connection);
-    if (fastcgi_is_between(connection)) {
+    switch (place) {
+    case TRANSPORT_BETWEEN:
         if (!look_again)
             become_idle(connection);
-    } else if (connection->fastcgi.phase == FASTCGI_STDIN) {
+        break;
+    case TRANSPORT_BODY:
         /* Counts from the last byte of the body: records of nobody do not prolong it. */
         if (connection->timer_kind != LANE_TIMER_BODY || body_has_grown)
             become(connection, CONNECTION_READING, LANE_TIMER_BODY);
-    } else if (connection->state != CONNECTION_READING) {
-        become(connection, CONNECTION_READING, LANE_TIMER_HEAD); /* counts from the first byte of the head */
+        break;
+    case TRANSPORT_STRAY:
+    case TRANSPORT_HEAD:
+    case TRANSPORT_COMPLETE:
+        /* Counts from the first byte of the head, not from what the request before has left. */
+        if (connection->state != CONNECTION_READING || (place == TRANSPORT_HEAD && before != TRANSPORT_HEAD))
+            become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
+        break;
     }
 }
 
 static bool advance(struct connection *connection)
 {
+    const struct transport *transport = connection->transport;
     int64_t body_bytes = connection->request->body_bytes;
-    bool was_between = connection->fastcgi.phase == FASTCGI_BETWEEN;
-    switch (fastcgi_advance(connection)) {
-    case FASTCGI_READY:
+    enum transport_place before = transport->place(connection);
+    switch (transport->advance(connection)) {
+    case TRANSPORT_READY:
         return begin_request(connection);
-    case FASTCGI_ABORTED:
+    case TRANSPORT_ENDED:
         send_unsent(connection);
         return true;
-    case FASTCGI_FULL:
+    case TRANSPORT_FULL:
         connection->replying = true;
         send_unsent(connection);
         return true;
-    case FASTCGI_BROKEN: /* answers to earlier requests may still be on their way */
+    case TRANSPORT_BROKEN: /* answers to earlier requests may still be on their way */
         close_gently(connection, false);
         return true;
-    case FASTCGI_MORE:
-        if (was_between && connection->fastcgi.phase == FASTCGI_PARAMS) /* not what the body before it has left */
-            become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
-        await_more(connection, connection->request->body_bytes != body_bytes);
+    case TRANSPORT_MORE:
+        await_more(connection, before, connection->request->body_bytes != body_bytes);
         return true;
     }
     return true;
@@ -327,7 +345,7 @@ static bool read_on(struct connection *connection)
     }
     if (got < 0) {
         connection->more = false;
-        connection->hung_up = false;
+        connection->ended = connection->gone = false;
     }
     return advance(connection);
 }
@@ -369,13 +387,15 @@ void connection_arrive(struct connection *connection)
 bool connection_on_event(struct connection *connection, uint32_t events)
 {
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-        connection->hung_up = true;
+        connection_note_end(connection);
+    if (events & (EPOLLHUP | EPOLLERR))
+        connection->gone = true;
     switch ((enum connection_state)connection->state) {
     case CONNECTION_IDLE:
     case CONNECTION_READING:
         return read_on(connection);
     case CONNECTION_QUEUED:
-        if (connection->hung_up)
+        if (connection->gone)
             close_now(connection); /* never started, and nobody waits for it */
         else
             connection->more = true;
@@ -425,6 +445,10 @@ void connection_on_timeout(struct connection *connection)
     case CONNECTION_READING:
         log_warning("connection", "closing a connection: a request did not arrive within its %s",
                     connection->timer_kind == LANE_TIMER_BODY ? "body_timeout" : "head_timeout");
+        if (connection->transport->late(connection) != 0) {
+            answer_error(connection, connection->transport->late(connection));
+            return;
+        }
         break;
     case CONNECTION_WRITING:
         log_warning("connection", "closing a connection: the peer did not read for write_timeout");

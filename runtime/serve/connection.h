@@ -16,6 +16,7 @@
 #include "base/mailbox.h"
 #include "serve/fastcgi.h"
 #include "serve/lane.h"
+#include "serve/transport.h"
 
 enum connection_state {
     CONNECTION_IDLE,     /* no byte of a request has come */
@@ -34,13 +35,16 @@ struct connection {
     struct lane *lane;
     struct request *request; /* NULL while idle */
     int64_t deadline_us;
+    const struct transport *transport;
     struct fastcgi fastcgi;
     int fd;
     uint8_t state;
     uint8_t timer_kind;
     bool registered; /* in the lane's epoll set */
     bool more;       /* the socket may hold bytes that no event will announce */
-    _Atomic bool hung_up; /* the peer has closed its side; set by whoever sees it, a hint that orders nothing */
+    /* Set by whoever sees it; hints that order nothing. */
+    _Atomic bool ended; /* the peer sends nothing more */
+    _Atomic bool gone;  /* and waits for nothing */
     bool wants_out;  /* registered for EPOLLOUT */
     uint8_t lingered; /* times that lingering was prolonged */
     bool broken;     /* a send has failed, perhaps within a record: nothing may follow it */
@@ -73,5 +77,8 @@ void connection_close_idle(struct connection *connection);
 int connection_move(struct connection *connection) __attribute__((warn_unused_result));
 
 void connection_free(struct connection *connection);
+
+/* Whoever has the request: the peer has closed its sending side. */
+void connection_note_end(struct connection *connection);
 
 #endif

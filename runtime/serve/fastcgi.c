@@ -10,10 +10,14 @@
 #include "base/log.h"
 #include "serve/connection.h"
 #include "serve/request.h"
+#include "serve/stream.h"
 #include "serve/wire.h"
 #include "serve/worker.h"
 
-#define PADDING_UNIT   8
+#define PADDING_UNIT      8
+#define LENGTH_LINE_BYTES 64
+_Static_assert(REQUEST_OUTPUT_BYTES + LENGTH_LINE_BYTES <= RECORD_CONTENT_MAX, "an answer's buffer fits one record");
+_Static_assert(REQUEST_HEADROOM >= RECORD_HEADER_BYTES + LENGTH_LINE_BYTES, "what is put before it has room");
 #define SKIP_MAX_BYTES (16u << 20) /* of a body that nobody read; after that the connection is closed */
 
 /* What one piece of a record meant for the request at hand. */
@@ -234,43 +238,63 @@ static bool gather_body(struct request *request, struct span bytes)
     return is_body_enough(request);
 }
 
-enum fastcgi_event fastcgi_advance(struct connection *connection)
+static enum transport_event fastcgi_advance(struct connection *connection)
 {
     struct span bytes;
     for (;;) {
         switch (next_step(connection, &bytes)) {
         case STEP_MORE:
-            return FASTCGI_MORE;
+            return TRANSPORT_MORE;
         case STEP_HEAD:
             if (is_body_enough(connection->request))
-                return FASTCGI_READY;
+                return TRANSPORT_READY;
             break;
         case STEP_BODY:
             if (gather_body(connection->request, bytes))
-                return FASTCGI_READY;
+                return TRANSPORT_READY;
             break;
         case STEP_BODY_END:
-            return FASTCGI_READY;
+            return TRANSPORT_READY;
         case STEP_ABORTED:
-            return reply_aborted(connection) != STEP_BROKEN ? FASTCGI_ABORTED : FASTCGI_BROKEN;
+            return reply_aborted(connection) != STEP_BROKEN ? TRANSPORT_ENDED : TRANSPORT_BROKEN;
         case STEP_FULL:
-            return FASTCGI_FULL;
+            return TRANSPORT_FULL;
         case STEP_CLOSE:
             connection->fastcgi.keep = false;
-            return FASTCGI_ABORTED;
+            return TRANSPORT_ENDED;
         case STEP_ON:
         case STEP_BROKEN:
-            return FASTCGI_BROKEN;
+            return TRANSPORT_BROKEN;
         }
     }
 }
 
-bool fastcgi_is_between(const struct connection *connection)
+static enum transport_place fastcgi_place(const struct connection *connection)
 {
-    return connection->fastcgi.phase == FASTCGI_BETWEEN && record_at_boundary(&connection->fastcgi.parser);
+    static const uint8_t places[] = {
+        [FASTCGI_BETWEEN] = TRANSPORT_BETWEEN,
+        [FASTCGI_PARAMS] = TRANSPORT_HEAD,
+        [FASTCGI_STDIN] = TRANSPORT_BODY,
+        [FASTCGI_COMPLETE] = TRANSPORT_COMPLETE,
+    };
+    const struct fastcgi *fastcgi = &connection->fastcgi;
+    if (fastcgi->phase == FASTCGI_BETWEEN && !record_at_boundary(&fastcgi->parser))
+        return TRANSPORT_STRAY;
+    return places[fastcgi->phase];
 }
 
-bool fastcgi_done(struct connection *connection)
+static int fastcgi_late(const struct connection *connection)
+{
+    (void)connection;
+    return 0;
+}
+
+static void fastcgi_fini(struct connection *connection)
+{
+    (void)connection;
+}
+
+static bool fastcgi_done(struct connection *connection)
 {
     connection->fastcgi.phase = FASTCGI_BETWEEN;
     return connection->fastcgi.keep;
@@ -278,20 +302,20 @@ bool fastcgi_done(struct connection *connection)
 
 /* -- the handler's side ----------------------------------------------------------------------------------------- */
 
-static enum fastcgi_body end_of_body(const struct request *request)
+static enum transport_body end_of_body(const struct request *request)
 {
-    return request->body_bytes < request->content_length ? FASTCGI_BODY_CUT : FASTCGI_BODY_END;
+    return request->body_bytes < request->content_length ? TRANSPORT_BODY_CUT : TRANSPORT_BODY_END;
 }
 
 /* Nothing of the body, or of the connection, is to be had any more. */
-static enum fastcgi_body cut_body(struct connection *connection, bool keep)
+static enum transport_body cut_body(struct connection *connection, bool keep)
 {
     connection->fastcgi.keep = connection->fastcgi.keep && keep;
     connection->fastcgi.phase = FASTCGI_COMPLETE;
-    return FASTCGI_BODY_CUT;
+    return TRANSPORT_BODY_CUT;
 }
 
-enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
+static enum transport_body fastcgi_read_body(struct request *request, struct span *bytes)
 {
     struct connection *connection = request->connection;
     const struct settings *settings = connection->lane->worker->settings;
@@ -310,9 +334,9 @@ enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
             break;
         case STEP_BODY:
             if (request->content_length < 0 && request_body_is_over(request, request->body_bytes))
-                return FASTCGI_BODY_CUT;
+                return TRANSPORT_BODY_CUT;
             if (bytes->length > 0)
-                return FASTCGI_BODY_BYTES;
+                return TRANSPORT_BODY_BYTES;
             break;
         case STEP_BODY_END:
             return end_of_body(request);
@@ -330,7 +354,8 @@ enum fastcgi_body fastcgi_read_body(struct request *request, struct span *bytes)
     }
 }
 
-/* Looks at what is not parsed yet, with a copy of the parser, up to where the next request begins. */
+/* Looks at what is not parsed yet (as far as there was room for it), with a copy of the parser, up to where the next
+ * request begins. */
 static bool holds_abort(struct request *request)
 {
     const struct fastcgi *fastcgi = &request->connection->fastcgi;
@@ -348,7 +373,7 @@ static bool holds_abort(struct request *request)
     return false;
 }
 
-bool fastcgi_is_aborted(struct request *request)
+static bool fastcgi_is_aborted(struct request *request)
 {
     if (!request->aborted) {
         wire_read_ahead(request->connection);
@@ -359,7 +384,7 @@ bool fastcgi_is_aborted(struct request *request)
 
 /* -- answers ---------------------------------------------------------------------------------------------------- */
 
-struct iovec fastcgi_frame(const struct request *request, enum record_type type, uint8_t *content, size_t length)
+static struct iovec frame_record(const struct request *request, enum record_type type, uint8_t *content, size_t length)
 {
     size_t padding = (PADDING_UNIT - length % PADDING_UNIT) % PADDING_UNIT;
     uint8_t *header = content - RECORD_HEADER_BYTES;
@@ -368,13 +393,94 @@ struct iovec fastcgi_frame(const struct request *request, enum record_type type,
     return (struct iovec){.iov_base = header, .iov_len = RECORD_HEADER_BYTES + length + padding};
 }
 
-size_t fastcgi_put_stream_end(const struct request *request, enum record_type type, uint8_t *to)
+static void append_stream_end(const struct request *request, enum record_type type, struct iovec *to)
 {
-    return record_put_header(to, type, request->connection->fastcgi.id, 0, 0);
+    to->iov_len +=
+        record_put_header((uint8_t *)to->iov_base + to->iov_len, type, request->connection->fastcgi.id, 0, 0);
 }
 
-size_t fastcgi_put_end(const struct request *request, uint8_t *to)
+/* Writes the line into the bytes before `end`. Returns its start. */
+static uint8_t *put_content_length(uint8_t *end, int64_t body_bytes)
 {
-    return record_put_end(to, request->connection->fastcgi.id, (uint32_t)request->fcgx.appStatus,
-                          RECORD_REQUEST_COMPLETE);
+    static const char name[] = "Content-Length: ";
+    *--end = '\n';
+    *--end = '\r';
+    do {
+        *--end = (uint8_t)('0' + body_bytes % 10);
+        body_bytes /= 10;
+    } while (body_bytes > 0);
+    end -= sizeof name - 1;
+    memcpy(end, name, sizeof name - 1);
+    return end;
 }
+
+/* Moves the header block down and puts the line in front of its blank line: the body stays where it is. Returns the
+ * line's length. */
+static size_t insert_content_length(struct request *request, uint8_t *content)
+{
+    uint8_t line[LENGTH_LINE_BYTES], *end = line + sizeof line;
+    uint8_t *line_start = put_content_length(end, request->computed_bytes);
+    size_t length = (size_t)(end - line_start);
+    uint8_t *blank = content + request->header_blank;
+    memmove(content - length, content, request->header_blank);
+    memcpy(blank - length, line_start, length);
+    return length;
+}
+
+static int send_errors(struct request *request, uint8_t *content, size_t length)
+{
+    struct iovec record = frame_record(request, RECORD_STDERR, content, length);
+    return wire_send(request->connection, &record, 1, true);
+}
+
+/* What is left of the err stream, and its end; nothing when it was not used. */
+static struct iovec frame_last_errors(struct request *request)
+{
+    size_t length = stream_error_length(request);
+    if (length == 0 && !request->error_used)
+        return (struct iovec){0};
+    uint8_t *content = stream_error_content(request);
+    struct iovec record = {.iov_base = content, .iov_len = 0};
+    if (length > 0)
+        record = frame_record(request, RECORD_STDERR, content, length);
+    append_stream_end(request, RECORD_STDERR, &record);
+    return record;
+}
+
+static void fastcgi_frame(struct request *request, size_t header_bytes, size_t body_bytes, bool last,
+                          struct iovec to[2])
+{
+    uint8_t *content = stream_output_content(request);
+    size_t length = header_bytes + body_bytes;
+    if (header_bytes > 0 && request->computed_bytes >= 0) {
+        size_t inserted = insert_content_length(request, content);
+        content -= inserted;
+        length += inserted;
+    }
+    to[0] = (struct iovec){0};
+    to[1] = (struct iovec){.iov_base = content, .iov_len = 0};
+    if (length > 0)
+        to[1] = frame_record(request, RECORD_STDOUT, content, length);
+    if (!last)
+        return;
+    to[0] = frame_last_errors(request);
+    if (request->cut)
+        return;
+    append_stream_end(request, RECORD_STDOUT, &to[1]);
+    to[1].iov_len += record_put_end((uint8_t *)to[1].iov_base + to[1].iov_len, request->connection->fastcgi.id,
+                                    (uint32_t)request->fcgx.appStatus, RECORD_REQUEST_COMPLETE);
+}
+
+const struct transport fastcgi_transport = {
+    .letter = 'c',
+    .half_closed_is_gone = true,
+    .advance = fastcgi_advance,
+    .place = fastcgi_place,
+    .late = fastcgi_late,
+    .done = fastcgi_done,
+    .fini = fastcgi_fini,
+    .read_body = fastcgi_read_body,
+    .is_aborted = fastcgi_is_aborted,
+    .frame = fastcgi_frame,
+    .send_errors = send_errors,
+};

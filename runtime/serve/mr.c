@@ -92,7 +92,7 @@ int mr_html(FCGX_Stream *out, const char *text, size_t length)
 int mr_client_gone(FCGX_Request *req)
 {
     struct request *request = request_of(req);
-    return fastcgi_is_aborted(request) || request->connection->hung_up;
+    return request->connection->transport->is_aborted(request) || request->connection->gone;
 }
 
 int mr_deadline_ms(const FCGX_Request *req)

@@ -50,7 +50,7 @@ void request_reset(struct request *request)
     request->started = request->cut = request->aborted = false;
     request->bodiless = request->error_used = request->refused = false;
     request->status = 200;
-    request->declared_bytes = -1;
+    request->declared_bytes = request->computed_bytes = -1;
     request->sent_bytes = 0;
     request->error_buffer = NULL;
     request->unsent[0] = request->unsent[1] = (struct iovec){0};

@@ -21,8 +21,7 @@
 #define REQUEST_INPUT_BYTES 32768
 #define REQUEST_ARENA_BYTES 8192
 
-/* The answer's block: room for a record header and added header lines, the handler's bytes, and what ends an answer.
- * Content and added lines together fit one record. */
+/* The answer's block: room for what a transport puts in front, the handler's bytes, and what ends an answer. */
 #define REQUEST_HEADROOM      72
 #define REQUEST_OUTPUT_BYTES  65464
 #define REQUEST_TAILROOM      64
@@ -75,6 +74,7 @@ struct request {
     bool error_used;   /* something was written to the err stream */
     int status;
     int64_t declared_bytes; /* the handler's Content-Length, −1 none */
+    int64_t computed_bytes; /* the Content-Length that is added, −1 none */
     int64_t sent_bytes;     /* of the body */
     uint8_t *error_buffer;
     struct iovec unsent[2]; /* the answer's end, as far as it has not left */

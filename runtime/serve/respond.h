@@ -17,7 +17,4 @@ void respond_error(struct request *request, int status);
 /* The handler has returned: completes the answer. What is left to send is then in request->unsent. */
 void respond_finish(struct request *request);
 
-/* A reason phrase; never NULL. */
-const char *respond_reason(int status);
-
 #endif

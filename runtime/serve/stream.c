@@ -7,7 +7,7 @@
  */
 #include "serve/stream.h"
 
-#include "serve/fastcgi.h"
+#include "serve/connection.h"
 #include "serve/request.h"
 #include "serve/respond.h"
 
@@ -51,14 +51,14 @@ static void fill_input(FCGX_Stream *in)
             return;
         }
     }
-    switch (fastcgi_read_body(request, &bytes)) {
-    case FASTCGI_BODY_BYTES:
+    switch (request->connection->transport->read_body(request, &bytes)) {
+    case TRANSPORT_BODY_BYTES:
         give(in, bytes);
         return;
-    case FASTCGI_BODY_END:
+    case TRANSPORT_BODY_END:
         close_stream(in, 0);
         return;
-    case FASTCGI_BODY_CUT:
+    case TRANSPORT_BODY_CUT:
         close_stream(in, ERROR_CUT);
         return;
     }
@@ -73,10 +73,32 @@ static void empty_output(FCGX_Stream *out, int closing)
         close_stream(out, ERROR_CUT);
 }
 
+uint8_t *stream_output_content(struct request *request)
+{
+    return request->output + REQUEST_HEADROOM;
+}
+
+size_t stream_output_length(struct request *request)
+{
+    return (size_t)(request->out.wrNext - stream_output_content(request));
+}
+
+uint8_t *stream_error_content(struct request *request)
+{
+    return request->error_buffer + RECORD_HEADER_BYTES;
+}
+
+size_t stream_error_length(const struct request *request)
+{
+    return request->error_buffer == NULL
+               ? 0
+               : (size_t)(request->err.wrNext - (request->error_buffer + RECORD_HEADER_BYTES));
+}
+
 void stream_empty_output(struct request *request)
 {
     FCGX_Stream *out = &request->out;
-    out->wrNext = out->rdNext = request->output + REQUEST_HEADROOM;
+    out->wrNext = out->rdNext = stream_output_content(request);
     out->stop = out->wrNext + REQUEST_OUTPUT_BYTES;
 }
 
@@ -96,7 +118,7 @@ static void empty_error(FCGX_Stream *err, int closing)
         close_stream(err, ERROR_CUT);
         return;
     }
-    err->wrNext = err->rdNext = request->error_buffer + RECORD_HEADER_BYTES;
+    err->wrNext = err->rdNext = stream_error_content(request);
     err->stop = err->wrNext + REQUEST_ERROR_BYTES;
 }
 

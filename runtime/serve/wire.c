@@ -64,7 +64,7 @@ void wire_read_ahead(struct connection *connection)
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0 || errno != EAGAIN)
-            connection->hung_up = true;
+            connection_note_end(connection);
         return;
     }
 }
