@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "serve/connection.h"
+#include "serve/params.h"
 #include "serve/request.h"
 #include "serve/stream.h"
 #include "serve/wire.h"
@@ -140,13 +141,23 @@ static enum step on_begin(struct connection *connection, const struct record_pie
     return STEP_ON;
 }
 
+static void open_request(struct request *request, const struct route_table *routes)
+{
+    struct variables variables;
+    struct span path;
+    variables_init(&variables, &request->arena);
+    request->error_status = params_read(request, &variables, &path);
+    if (request->error_status == 0)
+        request->error_status = request_open(request, routes, &variables, path);
+}
+
 static enum step on_params(struct connection *connection, const struct record_piece *piece)
 {
     struct request *request = connection->request;
     const struct worker *worker = connection->lane->worker;
     if (piece->content_length == 0) {
         connection->fastcgi.phase = FASTCGI_STDIN;
-        request_open(request, &worker->routes);
+        open_request(request, &worker->routes);
         return STEP_HEAD;
     }
     if (request->params.length + piece->bytes.length > worker->settings->max_params_bytes) {

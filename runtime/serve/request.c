@@ -1,5 +1,5 @@
 /*
- * request.c: from name-value pairs to a handler's call. Runs on lanes; the handler's part on whichever thread the
+ * request.c: from variables to a handler's call. Runs on lanes; the handler's part on whichever thread the
  * handler is on. Knows nothing of sockets.
  */
 #include "serve/request.h"
@@ -9,10 +9,7 @@
 
 #include "base/check.h"
 #include "serve/activity.h"
-#include "serve/record.h"
 #include "serve/stream.h"
-
-#define ENVIRONMENT_ENTRIES 64 /* what nginx sends are about 25 */
 
 struct request *request_new(void)
 {
@@ -90,168 +87,35 @@ int request_gather(struct request *request, struct gather *gather, struct span b
     return 0;
 }
 
-static char *new_entry(struct request *request, const char *name, struct span value)
+static int set_paths(const struct request *request, struct variables *variables, struct span rest)
 {
-    size_t length = strlen(name);
-    char *entry = arena_take(&request->arena, length + value.length + 2);
-    if (entry == NULL)
-        return NULL;
-    memcpy(entry, name, length);
-    entry[length] = '=';
-    memcpy(entry + length + 1, value.at, value.length);
-    entry[length + 1 + value.length] = '\0';
-    return entry;
-}
-
-/* The environment while it is made, and where in it the runtime needs a variable. */
-struct environment {
-    char **entries; /* NULL at the end only when it is complete */
-    int count, room;
-    int script_name, path_info; /* their places, −1: none yet */
-    struct span script_value, path_value, content_length;
-};
-
-static int add_entry(struct request *request, struct environment *environment, char *entry)
-{
-    if (environment->count + 1 >= environment->room) {
-        int room = environment->room > 0 ? environment->room * 2 : ENVIRONMENT_ENTRIES;
-        char **larger = arena_take(&request->arena, (size_t)room * sizeof *larger);
-        if (larger == NULL)
-            return -1;
-        if (environment->count > 0)
-            memcpy(larger, environment->entries, (size_t)environment->count * sizeof *larger);
-        environment->entries = larger;
-        environment->room = room;
-    }
-    environment->entries[environment->count++] = entry;
-    return 0;
-}
-
-static void note(struct request *request, struct environment *environment, struct span name, struct span value)
-{
-    int place = environment->count - 1;
-    if (span_is(name, "SCRIPT_NAME")) {
-        environment->script_name = place;
-        environment->script_value = value;
-    } else if (span_is(name, "PATH_INFO")) {
-        environment->path_info = place;
-        environment->path_value = value;
-    } else if (span_is(name, "REQUEST_METHOD")) {
-        request->method = environment->entries[place] + name.length + 1;
-    } else if (span_is(name, "REQUEST_URI")) {
-        request->uri = environment->entries[place] + name.length + 1;
-    } else if (span_is(name, "CONTENT_LENGTH")) {
-        environment->content_length = value;
-    }
-}
-
-/* Turns the pairs into entries where they are: the lengths in front of a name leave room to move it up by the `=`, and
- * its value stays. The NUL behind an entry goes where the next pair's lengths were, once they are read; behind the last
- * one there is a byte for it. Returns 0, or the status to answer. */
-static int build_environment(struct request *request, struct environment *environment)
-{
-    struct span pairs = span_of(request->params.bytes, request->params.length), name, value;
-    char *end = NULL;
-    int result;
-    if (request_gather(request, &request->params, span_of("", 1)) < 0)
-        return 500;
-    pairs.at = request->params.bytes; /* they may have moved */
-    while ((result = record_pair(&pairs, &name, &value)) == 1) {
-        char *entry = (char *)request->params.bytes + (name.at - request->params.bytes) - 1;
-        if (end != NULL)
-            *end = '\0';
-        memmove(entry, name.at, name.length);
-        entry[name.length] = '=';
-        end = entry + name.length + 1 + value.length;
-        if (memchr(entry, '\0', (size_t)(end - entry)) != NULL)
-            return 400;
-        if (add_entry(request, environment, entry) < 0)
-            return 500;
-        note(request, environment, span_of(entry, name.length), value);
-    }
-    if (end != NULL)
-        *end = '\0';
-    return result < 0 ? 400 : 0;
-}
-
-/* Sets the variable at `place`, or adds it. Returns 0, −1 when memory is short. */
-static int set_entry(struct request *request, struct environment *environment, int place, char *entry)
-{
-    if (entry == NULL)
+    struct span route = span_text(request->route->settings->path);
+    if (variables_set(variables, variables->script_name, variables_entry(variables, "SCRIPT_NAME", route)) < 0)
         return -1;
-    if (place < 0)
-        return add_entry(request, environment, entry);
-    environment->entries[place] = entry;
-    return 0;
+    return variables_set(variables, variables->path_info, variables_entry(variables, "PATH_INFO", rest));
 }
 
-static int set_paths(struct request *request, struct environment *environment, struct span rest)
+static int find_route(struct request *request, const struct route_table *table, struct variables *variables,
+                      struct span path)
 {
-    const char *route = request->route->settings->path;
-    if (set_entry(request, environment, environment->script_name, new_entry(request, "SCRIPT_NAME", span_text(route))) <
-        0)
-        return -1;
-    return set_entry(request, environment, environment->path_info, new_entry(request, "PATH_INFO", rest));
-}
-
-static int route_request(struct request *request, const struct route_table *table, struct environment *environment)
-{
-    struct span script = environment->script_value, info = environment->path_value;
-    uint8_t *path = arena_take(&request->arena, script.length + info.length + 1);
-    if (path == NULL)
-        return 500;
-    if (script.length > 0)
-        memcpy(path, script.at, script.length);
-    if (info.length > 0)
-        memcpy(path + script.length, info.at, info.length);
-    struct span rest = span_of(path, script.length + info.length);
-    request->route = route_find(table, rest);
+    request->route = route_find(table, path);
     if (request->route == NULL)
         return 404;
     if (request->route->path_length > 1)
-        span_take(&rest, request->route->path_length);
-    return set_paths(request, environment, rest) < 0 ? 500 : 0;
+        span_take(&path, request->route->path_length);
+    return set_paths(request, variables, path) < 0 ? 500 : 0;
 }
 
-/* Returns −1 when none was declared, −2 when it is no number. An empty value is what nginx sends for no body. */
-static int64_t read_content_length(struct span text)
+int request_open(struct request *request, const struct route_table *table, struct variables *variables,
+                 struct span path)
 {
-    if (text.length == 0)
-        return -1;
-    int64_t length = span_number(text);
-    return length < 0 ? -2 : length;
-}
-
-static void give_environment(struct request *request, const struct environment *environment)
-{
-    if (environment->count > 0) {
-        environment->entries[environment->count] = NULL;
-        request->fcgx.envp = environment->entries;
-    }
-}
-
-/* Returns 0, or the status to answer instead of calling a handler. */
-static int open_request(struct request *request, const struct route_table *table)
-{
-    struct environment environment = {.script_name = -1, .path_info = -1};
-    int status = build_environment(request, &environment);
-    if (status != 0)
-        return status;
-    request->content_length = read_content_length(environment.content_length);
     request->bodiless = strcmp(request->method, "HEAD") == 0;
-    give_environment(request, &environment); /* also what is refused has a line in the access log */
-    status = route_request(request, table, &environment);
+    request->fcgx.envp = variables_end(variables); /* also what is refused has a line in the access log */
+    int status = find_route(request, table, variables, path);
     if (status != 0)
         return status;
-    give_environment(request, &environment);
-    if (request->content_length == -2)
-        return 400;
+    request->fcgx.envp = variables_end(variables);
     return request_body_is_over(request, request->content_length) ? 413 : 0;
-}
-
-void request_open(struct request *request, const struct route_table *table)
-{
-    request->error_status = open_request(request, table);
 }
 
 bool request_body_is_over(const struct request *request, int64_t body_bytes)

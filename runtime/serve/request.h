@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/span.h"
 #include "millrace.h"
+#include "serve/variables.h"
 #include "serve/route.h"
 
 #define REQUEST_INPUT_BYTES 32768
@@ -108,9 +109,10 @@ size_t request_input_room(struct request *request);
 /* Appends to gathered bytes. Returns 0, −1 with errno. */
 int request_gather(struct request *request, struct gather *gather, struct span bytes) __attribute__((warn_unused_result));
 
-/* Makes the environment from the name-value pairs in `params` and finds the route (RFC 3875: SCRIPT_NAME becomes the
- * route, PATH_INFO the rest). Sets error_status when the request cannot be served. */
-void request_open(struct request *request, const struct route_table *table);
+/* Takes the variables over and finds the route of the path, which is decoded and normalised, in the request's arena (RFC
+ * 3875: SCRIPT_NAME becomes the route, PATH_INFO the rest). Returns 0, or the status to answer. */
+int request_open(struct request *request, const struct route_table *table, struct variables *variables,
+                 struct span path) __attribute__((warn_unused_result));
 
 /* True when a body of this size is over the route's limit. */
 bool request_body_is_over(const struct request *request, int64_t body_bytes);

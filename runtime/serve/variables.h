@@ -1,0 +1,41 @@
+/*
+ * variables.h: a request's variables while they are put together: `NAME=value` entries in the request's arena.
+ * Source: RFC 3875 section 4.1.
+ */
+#ifndef SERVE_VARIABLES_H
+#define SERVE_VARIABLES_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/span.h"
+
+struct variables {
+    struct arena *arena;
+    char **entries; /* NULL at the end only when it is complete */
+    int count, room;
+    int script_name, path_info; /* their places, −1: none yet */
+    uint64_t fields; /* a bit for each name of a header field so far: one whose bit is not set is new */
+};
+
+void variables_init(struct variables *variables, struct arena *arena);
+
+/* Makes `name=value`. Returns NULL when memory is short. */
+char *variables_entry(struct variables *variables, const char *name, struct span value)
+    __attribute__((warn_unused_result));
+
+/* Each returns 0, −1 when memory is short (an entry that is NULL counts as that). */
+int variables_add(struct variables *variables, char *entry) __attribute__((warn_unused_result));
+
+/* Sets the variable at `place`, or adds it (−1). */
+int variables_set(struct variables *variables, int place, char *entry) __attribute__((warn_unused_result));
+
+/* Adds an entry whose name has `name_length` bytes. Where it is a header field's (HTTP_...) that is there already, the
+ * two become one: section 4.1.18. */
+int variables_add_field(struct variables *variables, char *entry, size_t name_length)
+    __attribute__((warn_unused_result));
+
+/* Puts NULL behind the last one, for which there is always room once there is one entry. Returns the entries, or NULL. */
+char **variables_end(struct variables *variables);
+
+#endif
