@@ -5,18 +5,13 @@
 #ifndef BASE_PEERS_H
 #define BASE_PEERS_H
 
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <sys/socket.h>
-
-#define PEERS_MAX 64
+#include "base/networks.h"
 
 struct peers {
-    int count; /* 0: everybody may ask */
-    struct in6_addr addresses[PEERS_MAX]; /* IPv4 ones as mapped addresses */
+    struct networks addresses; /* none: everybody may ask */
 };
 
-/* Reads addresses with commas between them; NULL stands for none.
+/* Reads addresses with commas between them; NULL stands for none. There are no networks in this list.
  * Returns NULL, or why the text is no such list (static text). */
 const char *peers_parse(struct peers *peers, const char *text) __attribute__((warn_unused_result));
 

@@ -51,10 +51,12 @@ static void unix_sockets_are_not_asked(void)
 
 static void bad_lists(void)
 {
-    static const char *const bad[] = {"localhost",         "10.1.1",
-                                      "10.1.1.1 10.1.1.2", "10.1.1.1, 10.1.1.2",
-                                      ",10.1.1.1",         "10.1.1.1,,10.1.1.2",
-                                      "10.1.1.1/8",        "1234567890123456789012345678901234567890123456789"};
+    static const char *const bad[] = {"localhost",           "10.1.1",
+                                      "10.1.1.1 10.1.1.2",   "10.1.1.1, 10.1.1.2",
+                                      ",10.1.1.1",           "10.1.1.1,,10.1.1.2",
+                                      "10.1.1.1/8",          "1234567890123456789012345678901234567890123456789",
+                                      "10.0.0.0/8,10.0.0.1", "unix",
+                                      "10.0.0.1unix"};
     struct peers peers;
     char many[70 * 8 + 1] = "";
     for (size_t i = 0; i < SUITE_COUNT(bad); i++)
