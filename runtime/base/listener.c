@@ -14,6 +14,8 @@
 
 #include "base/check.h"
 
+const char *const listener_names[LISTENER_PROTOCOLS] = {"fastcgi", "http"};
+
 static int fail(struct listener *listener, char *why, const char *what, const char *advice)
 {
     snprintf(why, LISTENER_WHY_BYTES, "cannot listen on %.160s: %s%s%s", listener->address.text, what,

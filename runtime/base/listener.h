@@ -16,8 +16,14 @@ struct listener_rules {
     int backlog;
 };
 
+enum listener_protocol { LISTENER_FASTCGI, LISTENER_HTTP, LISTENER_PROTOCOLS };
+
+/* As options and systemd's sockets are called. */
+extern const char *const listener_names[LISTENER_PROTOCOLS];
+
 struct listener {
     int fd;
+    enum listener_protocol protocol;
     struct address address;
     bool made;   /* bound by us: the file of a unix socket is ours to remove */
     bool lent;   /* and still the concern of the process that has handed it on */

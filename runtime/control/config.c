@@ -93,6 +93,19 @@ static int on_address(cfg_t *section, cfg_opt_t *given)
     return -1;
 }
 
+static int on_network(cfg_t *section, cfg_opt_t *given)
+{
+    struct networks networks = {0};
+    for (unsigned i = 0; i < cfg_opt_size(given); i++) {
+        const char *why = networks_add(&networks, cfg_opt_getnstr(given, i));
+        if (why != NULL) {
+            cfg_error(section, "%s: \"%s\": %s", given->name, cfg_opt_getnstr(given, i), why);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Leaves the line of `file` in place of the block's. */
 static int on_file(cfg_t *section, cfg_opt_t *given)
 {
@@ -184,6 +197,9 @@ static cfg_t *make_parser(void)
     free(app_options);
     cfg_set_error_function(parser, on_error);
     cfg_set_validate_func(parser, "fastcgi", on_address);
+    cfg_set_validate_func(parser, "http", on_address);
+    cfg_set_validate_func(parser, "forwarded_from", on_network);
+    cfg_set_validate_func(parser, "proxy_protocol_from", on_network);
     cfg_set_validate_func(parser, "status", on_address);
     cfg_set_validate_func(parser, "app", on_app);
     cfg_set_validate_func(parser, "app|file", on_file);
@@ -294,18 +310,44 @@ static void take_socket_rules(struct listener_rules *rules, cfg_t *parsed)
         CHECK(account_find_group(group, &rules->group) == 0);
 }
 
+static bool names(const struct config_listeners *listeners, const char *text)
+{
+    for (int i = 0; i < listeners->count; i++)
+        if (strcmp(listeners->addresses[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+static void take_listeners_of(struct config *config, enum listener_protocol protocol, cfg_t *parsed, const char *path)
+{
+    const char *name = listener_names[protocol];
+    struct config_listeners *listeners = &config->listen[protocol];
+    unsigned count = cfg_size(parsed, name);
+    if (count > CONFIG_LISTENERS_MAX)
+        fault(path, 0, "%s names %u listeners, the most is %d", name, count, CONFIG_LISTENERS_MAX);
+    for (unsigned i = 0; i < count && i < CONFIG_LISTENERS_MAX; i++) {
+        struct address *address = &listeners->addresses[i];
+        CHECK(address_parse(address, cfg_getnstr(parsed, name, i)) == NULL);
+        if (names(listeners, address->text))
+            fault(path, 0, "%s names %s twice", name, address->text);
+        else if (protocol != LISTENER_FASTCGI && names(&config->listen[LISTENER_FASTCGI], address->text))
+            fault(path, 0, "%s names %s, which is for FastCGI already", name, address->text);
+        listeners->count++;
+    }
+}
+
+static void take_networks(struct networks *networks, cfg_t *parsed, const char *name)
+{
+    for (unsigned i = 0; i < cfg_size(parsed, name); i++)
+        CHECK(networks_add(networks, cfg_getnstr(parsed, name, i)) == NULL);
+}
+
 static void take_listeners(struct config *config, cfg_t *parsed, const char *path)
 {
-    unsigned count = cfg_size(parsed, "fastcgi");
-    if (count > CONFIG_LISTENERS_MAX)
-        fault(path, 0, "fastcgi names %u listeners, the most is %d", count, CONFIG_LISTENERS_MAX);
-    for (unsigned i = 0; i < count && i < CONFIG_LISTENERS_MAX; i++) {
-        CHECK(address_parse(&config->fastcgi[i], cfg_getnstr(parsed, "fastcgi", i)) == NULL);
-        for (unsigned j = 0; j < i; j++)
-            if (strcmp(config->fastcgi[i].text, config->fastcgi[j].text) == 0)
-                fault(path, 0, "fastcgi names %s twice", config->fastcgi[i].text);
-    }
-    config->fastcgi_count = (int)count;
+    for (int protocol = 0; protocol < LISTENER_PROTOCOLS; protocol++)
+        take_listeners_of(config, (enum listener_protocol)protocol, parsed, path);
+    take_networks(&config->settings.forwarded_from, parsed, "forwarded_from");
+    take_networks(&config->settings.proxy_protocol_from, parsed, "proxy_protocol_from");
     config->has_status = cfg_getstr(parsed, "status") != NULL;
     if (config->has_status)
         CHECK(address_parse(&config->status, cfg_getstr(parsed, "status")) == NULL);

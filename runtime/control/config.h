@@ -10,12 +10,14 @@
 #include "base/listener.h"
 #include "serve/settings.h"
 
-#define CONFIG_LISTENERS_MAX 16
+#define CONFIG_LISTENERS_MAX 16 /* of each protocol */
 
 struct config {
     struct settings settings;
-    struct address fastcgi[CONFIG_LISTENERS_MAX];
-    int fastcgi_count;
+    struct config_listeners {
+        struct address addresses[CONFIG_LISTENERS_MAX];
+        int count;
+    } listen[LISTENER_PROTOCOLS];
     struct listener_rules socket_rules;
     struct address status;
     bool has_status;

@@ -263,9 +263,11 @@ bool generation_has_parted(const struct generation *generation)
 /* What other workers had sent to it is still to be served. */
 static void forward_inbox(struct generation *generation, int place)
 {
+    uint8_t room[INBOX_NOTE_BYTES];
+    struct span note;
     int fd;
-    while ((fd = inbox_receive(&generation->inboxes[place])) >= 0) {
-        if (inbox_send(&generation->server->handover, fd) < 0)
+    while ((fd = inbox_receive(&generation->inboxes[place], room, &note)) >= 0) {
+        if (inbox_send(&generation->server->handover, fd, note) < 0)
             log_error("master", "a connection is lost: %s", strerror(errno));
         close(fd);
     }

@@ -15,6 +15,11 @@
 
 const struct option option_table[] = {
     {"fastcgi", OPTION_LIST, G, 0, 0, NULL, "FastCGI listeners: unix:/path, 127.0.0.1:9000 or [::1]:9000"},
+    {"http", OPTION_LIST, G, 0, 0, NULL, "HTTP listeners, for the same applications without a front end"},
+    {"forwarded_from", OPTION_LIST, G, 0, 0, NULL,
+     "networks whose X-Forwarded-... lines count: 10.0.0.0/8, ::1 or unix"},
+    {"proxy_protocol_from", OPTION_LIST, G, 0, 0, NULL,
+     "networks whose HTTP connections begin with a PROXY protocol header"},
     {"status", OPTION_TEXT, G, 0, 0, NULL, "status listener, apart from the others: 127.0.0.1:8082 or unix:/path"},
     {"socket_mode", OPTION_MODE, G, 0, 0777, "0660", "file mode of unix sockets"},
     {"socket_owner", OPTION_TEXT, G, 0, 0, NULL, "owner of unix sockets (needs root)"},
@@ -22,7 +27,8 @@ const struct option option_table[] = {
     {"backlog", OPTION_COUNT, G, 1, 65535, "4096", "connections that may wait to be accepted (somaxconn caps it)"},
     {"workers", OPTION_COUNT, G, 1, 1024, "2", "worker processes"},
     {"lanes", OPTION_COUNT, G, 0, 256, "auto", "event loops a worker; auto: CPUs divided by workers, at least 1"},
-    {"threads", OPTION_COUNT, G, 2, SETTINGS_THREADS_MAX, "32", "threads a worker, started in advance; must exceed lanes"},
+    {"threads", OPTION_COUNT, G, 2, SETTINGS_THREADS_MAX, "32",
+     "threads a worker, started in advance; must exceed lanes"},
     {"user", OPTION_TEXT, G, 0, 0, "www-data", "what workers run as when started by root"},
     {"group", OPTION_TEXT, G, 0, 0, NULL, "their group; the user's own when not set"},
     {"log", OPTION_TEXT, G, 0, 0, NULL, "log file; standard error when not set"},

@@ -76,7 +76,8 @@ static void check_place(struct places *places, const char *what, const char *pat
         fault(places, "%s: \"%.300s\" is no file name", what, path);
     else if (stat(directory, &status) < 0 || realpath(directory, resolved) == NULL) {
         if (is_made)
-            fault(places, "%s %.300s: the directory %.300s: %s: create it first", what, path, directory, strerror(errno));
+            fault(places, "%s %.300s: the directory %.300s: %s: create it first", what, path, directory,
+                  strerror(errno));
     } else if (!S_ISDIR(status.st_mode))
         fault(places, "%s %.300s: %.300s is no directory", what, path, directory);
     else if (places->config->settings.account.change && places->config->settings.account.user != 0)
@@ -92,8 +93,9 @@ static void check_socket(struct places *places, const char *what, const struct a
 int places_check(const struct config *config, config_report report)
 {
     struct places places = {.config = config, .report = report};
-    for (int i = 0; i < config->fastcgi_count; i++)
-        check_socket(&places, "fastcgi", &config->fastcgi[i]);
+    for (int protocol = 0; protocol < LISTENER_PROTOCOLS; protocol++)
+        for (int i = 0; i < config->listen[protocol].count; i++)
+            check_socket(&places, listener_names[protocol], &config->listen[protocol].addresses[i]);
     if (config->has_status)
         check_socket(&places, "status", &config->status);
     if (config->log != NULL)

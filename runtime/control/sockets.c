@@ -50,6 +50,15 @@ static void systemd_name(int number, char *name, size_t room)
         snprintf(name, room, "%.*s", (int)strcspn(names, ":"), names);
 }
 
+static int adopt_for_requests(struct sockets *sockets, int fd, enum listener_protocol protocol)
+{
+    struct listener *listener = &sockets->listeners[sockets->count++];
+    int result = listener_adopt(listener, fd);
+    listener->protocol = protocol;
+    sockets->inherited[protocol] = true;
+    return result;
+}
+
 /* Those that are called `status` and `http` are what they are called, all others are for FastCGI. */
 static int adopt_from_systemd(struct sockets *sockets, int count, config_report report)
 {
@@ -59,27 +68,23 @@ static int adopt_from_systemd(struct sockets *sockets, int count, config_report 
         return -1;
     }
     for (int i = 0; i < count; i++) {
+        int fd = SYSTEMD_FIRST_FD + i, result;
         systemd_name(i, name, sizeof name);
         bool is_status = strcmp(name, "status") == 0;
-        struct listener *listener = is_status ? &sockets->status : &sockets->listeners[sockets->count];
         if (is_status && sockets->status_inherited) {
             report("LISTEN_FDNAMES: two sockets are called status: one is enough");
             return -1;
         }
-        if (strcmp(name, "http") == 0) {
-            report("LISTEN_FDNAMES: http sockets are not served yet: take them out of the socket unit");
-            return -1;
-        }
-        if (listener_adopt(listener, SYSTEMD_FIRST_FD + i) < 0) {
+        if (is_status)
+            result = listener_adopt(&sockets->status, fd);
+        else
+            result = adopt_for_requests(sockets, fd, strcmp(name, "http") == 0 ? LISTENER_HTTP : LISTENER_FASTCGI);
+        if (result < 0) {
             report("a descriptor of LISTEN_FDS is no listening socket: check the socket unit");
             return -1;
         }
-        if (is_status)
-            sockets->status_inherited = true;
-        else
-            sockets->count++;
+        sockets->status_inherited = sockets->status_inherited || is_status;
     }
-    sockets->fastcgi_inherited = sockets->count > 0;
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
@@ -102,74 +107,96 @@ static int adopt_descriptor_0(struct sockets *sockets, config_report report)
     probe.fd = moved;
     if (!address_is_local(&probe.address) || probe.address.socket.local.sun_path[0] == '\0')
         snprintf(probe.address.text, sizeof probe.address.text, "descriptor 0");
-    sockets->listeners[0] = probe;
-    sockets->count = 1;
-    sockets->fastcgi_inherited = true;
+    sockets->listeners[sockets->count++] = probe;
+    sockets->inherited[LISTENER_FASTCGI] = true;
     return 0;
 }
 
-/* The socket of this address among those that are there, else a new one. */
+/* The socket of this address and protocol among those that are there, else a new one. */
 static int find_or_bind(struct listener *listener, const struct listener *there, int count,
-                        const struct address *address, const struct listener_rules *rules, config_report report)
+                        const struct address *address, enum listener_protocol protocol,
+                        const struct listener_rules *rules, config_report report)
 {
     char why[LISTENER_WHY_BYTES];
     for (int i = 0; i < count; i++) {
-        if (there[i].fd >= 0 && strcmp(there[i].address.text, address->text) == 0) {
+        if (there[i].fd >= 0 && there[i].protocol == protocol && strcmp(there[i].address.text, address->text) == 0) {
             *listener = there[i];
             return 0;
         }
     }
-    if (listener_open(listener, address, rules, why) == 0)
+    if (listener_open(listener, address, rules, why) == 0) {
+        listener->protocol = protocol;
         return 0;
+    }
     report(why);
     return -1;
 }
 
-static int find_or_bind_fastcgi(struct sockets *next, const struct sockets *sockets, const struct config *config,
-                                config_report report)
+static int find_or_bind_all(struct sockets *next, const struct sockets *sockets, const struct config *config,
+                            enum listener_protocol protocol, config_report report)
 {
-    if (config->fastcgi_count == 0) {
-        report("no listener: add fastcgi = { \"unix:/path\" } to the configuration, or start through spawn-fcgi");
-        return -1;
-    }
-    for (int i = 0; i < config->fastcgi_count; i++) {
-        if (find_or_bind(&next->listeners[i], sockets->listeners, sockets->count, &config->fastcgi[i],
-                         &config->socket_rules, report) < 0)
+    const struct config_listeners *wanted = &config->listen[protocol];
+    for (int i = 0; i < wanted->count; i++) {
+        if (find_or_bind(&next->listeners[next->count], sockets->listeners, sockets->count, &wanted->addresses[i],
+                         protocol, &config->socket_rules, report) < 0)
             return -1;
         next->count++;
     }
     return 0;
 }
 
-static void warn_of_unused(const struct sockets *sockets, const struct config *config)
+static void take_inherited(struct sockets *next, const struct sockets *sockets, enum listener_protocol protocol)
 {
-    for (int i = 0; i < config->fastcgi_count; i++) {
+    for (int i = 0; i < sockets->count; i++)
+        if (sockets->listeners[i].protocol == protocol)
+            next->listeners[next->count++] = sockets->listeners[i];
+}
+
+static void warn_of_unused(const struct sockets *sockets, const struct config *config, enum listener_protocol protocol)
+{
+    const struct config_listeners *wanted = &config->listen[protocol];
+    for (int i = 0; i < wanted->count; i++) {
+        const char *text = wanted->addresses[i].text;
         bool used = false;
         for (int j = 0; j < sockets->count; j++)
-            used = used || strcmp(config->fastcgi[i].text, sockets->listeners[j].address.text) == 0;
+            used = used || (sockets->listeners[j].protocol == protocol &&
+                            strcmp(text, sockets->listeners[j].address.text) == 0);
         if (!used)
-            log_warning("listen", "%s is not listened on: the sockets for FastCGI are inherited", config->fastcgi[i].text);
+            log_warning("listen", "%s is not listened on: the sockets for %s are inherited", text,
+                        protocol == LISTENER_HTTP ? "HTTP" : "FastCGI");
     }
+}
+
+static int change_listeners(struct sockets *next, const struct sockets *sockets, const struct config *config,
+                            config_report report)
+{
+    for (int i = 0; i < LISTENER_PROTOCOLS; i++) {
+        enum listener_protocol protocol = (enum listener_protocol)i;
+        next->inherited[protocol] = sockets->inherited[protocol];
+        if (next->inherited[protocol]) {
+            warn_of_unused(sockets, config, protocol);
+            take_inherited(next, sockets, protocol);
+        } else if (find_or_bind_all(next, sockets, config, protocol, report) < 0) {
+            return -1;
+        }
+    }
+    if (next->count > 0)
+        return 0;
+    report("no listener: add fastcgi = { \"unix:/path\" } to the configuration, or start through spawn-fcgi");
+    return -1;
 }
 
 int sockets_change(struct sockets *next, const struct sockets *sockets, const struct config *config,
                    config_report report)
 {
     *next = (struct sockets){.status.fd = -1};
-    next->fastcgi_inherited = sockets->fastcgi_inherited;
     next->status_inherited = sockets->status_inherited;
-    int result = 0;
-    if (next->fastcgi_inherited) {
-        warn_of_unused(sockets, config);
-        memcpy(next->listeners, sockets->listeners, sizeof next->listeners);
-        next->count = sockets->count;
-    } else {
-        result = find_or_bind_fastcgi(next, sockets, config, report);
-    }
+    int result = change_listeners(next, sockets, config, report);
     if (next->status_inherited)
         next->status = sockets->status;
     else if (result == 0 && config->has_status)
-        result = find_or_bind(&next->status, &sockets->status, 1, &config->status, &config->socket_rules, report);
+        result = find_or_bind(&next->status, &sockets->status, 1, &config->status, sockets->status.protocol,
+                              &config->socket_rules, report);
     if (result < 0)
         sockets_drop(next, sockets);
     return result;
@@ -181,7 +208,7 @@ int sockets_open(struct sockets *sockets, const struct config *config, config_re
     int count = count_from_systemd(), result = 0;
     if (count > 0)
         result = adopt_from_systemd(&inherited, count, report);
-    if (result == 0 && !inherited.fastcgi_inherited)
+    if (result == 0 && !inherited.inherited[LISTENER_FASTCGI])
         result = adopt_descriptor_0(&inherited, report);
     return result < 0 ? -1 : sockets_change(sockets, &inherited, config, report);
 }
@@ -252,24 +279,34 @@ static int somaxconn(void)
     return value;
 }
 
+static bool is_reachable(const struct listener *listener)
+{
+    return !address_is_local(&listener->address) && !address_is_loopback(&listener->address);
+}
+
 void sockets_log(const struct sockets *sockets, int backlog)
 {
     int most = somaxconn(), effective = backlog < most ? backlog : most;
     for (int i = 0; i < sockets->count; i++) {
         const struct listener *listener = &sockets->listeners[i];
+        const char *what = listener->protocol == LISTENER_HTTP ? "for HTTP " : "";
         if (listener->made)
-            log_info("listen", "listening on %s, backlog %d", listener->address.text, effective);
+            log_info("listen", "listening %son %s, backlog %d", what, listener->address.text, effective);
         else
-            log_info("listen", "listening on %s, inherited", listener->address.text);
-        if (!address_is_local(&listener->address) && !address_is_loopback(&listener->address))
+            log_info("listen", "listening %son %s, inherited", what, listener->address.text);
+        if (is_reachable(listener) && listener->protocol == LISTENER_FASTCGI)
             log_warning("listen",
                         "%s can be reached from other machines, and FastCGI knows no passwords: whoever reaches it "
                         "can send any request (see FCGI_WEB_SERVER_ADDRS in millrace(8))",
                         listener->address.text);
+        else if (is_reachable(listener))
+            log_warning("listen",
+                        "%s can be reached from other machines, and there is no TLS: for a load balancer's "
+                        "network",
+                        listener->address.text);
     }
     if (sockets->status.fd >= 0)
         log_info("listen", "status on %s%s", sockets->status.address.text, sockets->status.made ? "" : ", inherited");
-    if (sockets->status.fd >= 0 && !address_is_local(&sockets->status.address) &&
-        !address_is_loopback(&sockets->status.address))
+    if (sockets->status.fd >= 0 && is_reachable(&sockets->status))
         log_warning("listen", "the status on %s can be read from other machines", sockets->status.address.text);
 }

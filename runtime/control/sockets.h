@@ -7,11 +7,14 @@
 #include "base/listener.h"
 #include "control/config.h"
 
+#define SOCKETS_MAX (LISTENER_PROTOCOLS * CONFIG_LISTENERS_MAX)
+
 struct sockets {
-    struct listener listeners[CONFIG_LISTENERS_MAX]; /* for FastCGI */
+    struct listener listeners[SOCKETS_MAX]; /* for requests */
     int count;
     struct listener status; /* fd −1: none */
-    bool fastcgi_inherited, status_inherited; /* from systemd or descriptor 0: no configuration changes them */
+    bool inherited[LISTENER_PROTOCOLS]; /* from systemd or descriptor 0: no configuration changes those of this protocol */
+    bool status_inherited;
 };
 
 /* Closes every inherited descriptor but the standard ones, systemd's sockets and those of a master before this one (a list

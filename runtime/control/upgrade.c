@@ -51,9 +51,10 @@ static int write_inheritance(const struct server *server, int channel)
     FILE *to = fd < 0 ? NULL : fdopen(dup(fd), "w");
     if (to == NULL)
         return -1;
-    fprintf(to, "%s\ninherited %d %d\n", HEADING, sockets->fastcgi_inherited, sockets->status_inherited);
+    fprintf(to, "%s\ninherited %d %d %d\n", HEADING, sockets->inherited[LISTENER_FASTCGI], sockets->status_inherited,
+            sockets->inherited[LISTENER_HTTP]);
     for (int i = 0; i < sockets->count; i++)
-        pass_listener(to, "fastcgi", &sockets->listeners[i]);
+        pass_listener(to, listener_names[sockets->listeners[i].protocol], &sockets->listeners[i]);
     if (sockets->status.fd >= 0)
         pass_listener(to, "status", &sockets->status);
     pass(to, "ledger", server->ledger.fd);
@@ -238,8 +239,15 @@ static bool take_line(struct inheritance *of, const char *line, int *fd)
     int length = 0;
     if (sscanf(line, "%15s %d %n", name, fd, &length) < 2)
         return false;
-    if (strcmp(name, "fastcgi") == 0 && of->sockets.count < CONFIG_LISTENERS_MAX)
-        return take_listener(&of->sockets.listeners[of->sockets.count++], *fd, line + length);
+    for (int protocol = 0; protocol < LISTENER_PROTOCOLS && of->sockets.count < SOCKETS_MAX; protocol++) {
+        struct listener *listener = &of->sockets.listeners[of->sockets.count];
+        if (strcmp(name, listener_names[protocol]) != 0)
+            continue;
+        of->sockets.count++;
+        bool taken = take_listener(listener, *fd, line + length);
+        listener->protocol = (enum listener_protocol)protocol;
+        return taken;
+    }
     if (strcmp(name, "status") == 0)
         return take_listener(&of->sockets.status, *fd, line + length);
     int *place = strcmp(name, "ledger") == 0    ? &of->ledger_fd
@@ -248,10 +256,11 @@ static bool take_line(struct inheritance *of, const char *line, int *fd)
                  : strcmp(name, "channel") == 0 ? &of->channel
                                                 : NULL;
     if (place == NULL) {
-        int status = 0;
-        if (strcmp(name, "inherited") != 0 || sscanf(line + length, "%d", &status) != 1)
+        int status = 0, http = 0;
+        if (strcmp(name, "inherited") != 0 || sscanf(line + length, "%d %d", &status, &http) < 1)
             return *fd = -1, true;
-        of->sockets.fastcgi_inherited = *fd;
+        of->sockets.inherited[LISTENER_FASTCGI] = *fd;
+        of->sockets.inherited[LISTENER_HTTP] = http;
         of->sockets.status_inherited = status;
         return *fd = -1, true;
     }

@@ -39,7 +39,7 @@ void upgrade_cancel(struct server *server);
 void upgrade_look(struct server *server);
 
 /* In the new master: what it has inherited. */
-#define UPGRADE_FDS_MAX (CONFIG_LISTENERS_MAX + 8)
+#define UPGRADE_FDS_MAX (SOCKETS_MAX + 8)
 struct inheritance {
     struct sockets sockets;
     int ledger_fd;          /* −1: none */

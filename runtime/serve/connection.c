@@ -22,16 +22,23 @@
 #include "serve/wire.h"
 #include "serve/worker.h"
 
+_Static_assert(1 + TRANSPORT_MEMORY_BYTES <= INBOX_NOTE_BYTES, "a note fits a message");
+
 #define LINGER_TIMES 10 /* that lingering is prolonged for a peer that has not read all of its answer */
 
-struct connection *connection_new(struct lane *lane, int fd)
+struct connection *connection_new(struct lane *lane, int fd, struct span note)
 {
     struct connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL)
         return NULL;
     connection->lane = lane;
     connection->fd = fd;
-    connection->transport = &fastcgi_transport;
+    connection->transport = note.at[0] == http_transport.letter ? &http_transport : &fastcgi_transport;
+    span_take(&note, 1);
+    if (connection->transport->restore != NULL && connection->transport->restore(connection, note) < 0) {
+        free(connection);
+        return NULL;
+    }
     list_init(&connection->timer);
     list_init(&connection->ready);
     atomic_fetch_add_explicit(&lane->worker->slot->connections, 1, memory_order_relaxed);
@@ -40,7 +47,8 @@ struct connection *connection_new(struct lane *lane, int fd)
 
 void connection_free(struct connection *connection)
 {
-    connection->transport->fini(connection);
+    if (connection->transport->fini != NULL)
+        connection->transport->fini(connection);
     free(connection);
 }
 
@@ -127,6 +135,12 @@ static int watch_for_room(struct connection *connection, bool watch)
     return epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
+static void become_reading(struct connection *connection)
+{
+    bool in_body = connection->transport->place(connection) == TRANSPORT_BODY;
+    become(connection, CONNECTION_READING, in_body ? LANE_TIMER_BODY : LANE_TIMER_HEAD);
+}
+
 static void count_answer(struct lane *lane, const struct request *request)
 {
     struct scoreboard_counts *counts = lane_counts(lane, request->route);
@@ -157,10 +171,11 @@ static void finish_answer(struct connection *connection, bool sent)
         close_now(connection);
     } else if (!keep) {
         close_gently(connection, all_read);
-    } else if (input_left) {
+    } else if (input_left || connection->transport->place(connection) != TRANSPORT_BETWEEN) {
         request_reset(request);
-        become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
-        lane_make_ready(connection->lane, connection);
+        become_reading(connection);
+        if (input_left)
+            lane_make_ready(connection->lane, connection);
     } else {
         become_idle(connection);
     }
@@ -170,8 +185,7 @@ static void finish_answer(struct connection *connection, bool sent)
 static void finish_reply(struct connection *connection)
 {
     connection->replying = false;
-    become(connection, CONNECTION_READING,
-           connection->transport->place(connection) == TRANSPORT_BODY ? LANE_TIMER_BODY : LANE_TIMER_HEAD);
+    become_reading(connection);
     connection->more = true;
     lane_make_ready(connection->lane, connection);
 }
@@ -438,6 +452,7 @@ static bool has_unread_answer(const struct connection *connection)
 
 void connection_on_timeout(struct connection *connection)
 {
+    int status;
     switch ((enum connection_state)connection->state) {
     case CONNECTION_QUEUED:
         refuse(connection, "no thread was free for queue_ms");
@@ -445,8 +460,9 @@ void connection_on_timeout(struct connection *connection)
     case CONNECTION_READING:
         log_warning("connection", "closing a connection: a request did not arrive within its %s",
                     connection->timer_kind == LANE_TIMER_BODY ? "body_timeout" : "head_timeout");
-        if (connection->transport->late(connection) != 0) {
-            answer_error(connection, connection->transport->late(connection));
+        status = connection->transport->late(connection);
+        if (status != 0) {
+            answer_error(connection, status);
             return;
         }
         break;
@@ -478,13 +494,25 @@ void connection_close_idle(struct connection *connection)
     lane_make_ready(connection->lane, connection);
 }
 
-/* Between two requests nothing of the connection is in this process: another worker can go on with it. Bytes that have
- * come by now wait in the socket. */
+static int hand_over(const struct connection *connection)
+{
+    uint8_t note[1 + TRANSPORT_MEMORY_BYTES] = {(uint8_t)connection->transport->letter};
+    size_t length = 1;
+    if (connection->transport->memory != NULL) {
+        struct span memory = connection->transport->memory(connection);
+        memcpy(note + 1, memory.at, memory.length);
+        length += memory.length;
+    }
+    return inbox_send(connection->lane->worker->start.handover, connection->fd, span_of(note, length));
+}
+
+/* Between two requests nothing of the connection but its note is in this process: another worker can go on with it.
+ * Bytes that have come by now wait in the socket. */
 int connection_move(struct connection *connection)
 {
     epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     RACE_POINT(connection_moving);
-    if (inbox_send(connection->lane->worker->start.handover, connection->fd) == 0) {
+    if (hand_over(connection) == 0) {
         forget(connection);
         return 0;
     }

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "serve/fastcgi.h"
+#include "serve/http.h"
 #include "serve/lane.h"
 #include "serve/transport.h"
 
@@ -36,7 +37,10 @@ struct connection {
     struct request *request; /* NULL while idle */
     int64_t deadline_us;
     const struct transport *transport;
-    struct fastcgi fastcgi;
+    union { /* the transport's */
+        struct fastcgi fastcgi;
+        struct http http;
+    };
     int fd;
     uint8_t state;
     uint8_t timer_kind;
@@ -51,8 +55,12 @@ struct connection {
     bool replying;   /* what is being written is a reply to a management record, not an answer */
 };
 
-/* Any thread. Takes the descriptor of a new connection; NULL with errno leaves it to the caller. */
-struct connection *connection_new(struct lane *lane, int fd) __attribute__((warn_unused_result));
+/* What a process tells another of a connection, with its descriptor, is a note: its transport's letter, then its transport's
+ * memory. */
+
+/* Any thread. Takes the descriptor of a connection that comes from a listener (then the note is the letter alone) or from
+ * another worker; NULL with errno leaves it to the caller. */
+struct connection *connection_new(struct lane *lane, int fd, struct span note) __attribute__((warn_unused_result));
 
 /* -- the lane's runner. Those that return bool: false when this thread has lost the lane meanwhile. ---------------- */
 

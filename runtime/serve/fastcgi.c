@@ -30,19 +30,9 @@ static enum step broken(const char *what)
     return STEP_BROKEN;
 }
 
-/* A lane keeps what a full socket does not take; a handler's thread waits. */
-static enum step reply(struct connection *connection, uint8_t *bytes, size_t length)
+static enum step reply(struct connection *connection, const uint8_t *bytes, size_t length)
 {
-    struct request *request = connection->request;
-    struct iovec *unsent = &request->unsent[0];
-    *unsent = (struct iovec){.iov_base = bytes, .iov_len = length};
-    int result = wire_send(connection, unsent, 1, connection->state == CONNECTION_HANDLING);
-    if (result == 1) {
-        CHECK(unsent->iov_len <= sizeof request->reply);
-        unsent->iov_base = memcpy(request->reply, unsent->iov_base, unsent->iov_len);
-    }
-    if (result < 0)
-        *unsent = (struct iovec){0};
+    int result = wire_reply(connection, bytes, length);
     return result == 0 ? STEP_ON : result == 1 ? STEP_FULL : STEP_BROKEN;
 }
 
@@ -294,15 +284,10 @@ static enum transport_place fastcgi_place(const struct connection *connection)
     return places[fastcgi->phase];
 }
 
-static int fastcgi_late(const struct connection *connection)
+static int fastcgi_late(struct connection *connection)
 {
     (void)connection;
     return 0;
-}
-
-static void fastcgi_fini(struct connection *connection)
-{
-    (void)connection;
 }
 
 static bool fastcgi_done(struct connection *connection)
@@ -432,8 +417,8 @@ static size_t insert_content_length(struct request *request, uint8_t *content)
     uint8_t line[LENGTH_LINE_BYTES], *end = line + sizeof line;
     uint8_t *line_start = put_content_length(end, request->computed_bytes);
     size_t length = (size_t)(end - line_start);
-    uint8_t *blank = content + request->header_blank;
-    memmove(content - length, content, request->header_blank);
+    uint8_t *blank = content + request->header.blank_at;
+    memmove(content - length, content, request->header.blank_at);
     memcpy(blank - length, line_start, length);
     return length;
 }
@@ -489,7 +474,6 @@ const struct transport fastcgi_transport = {
     .place = fastcgi_place,
     .late = fastcgi_late,
     .done = fastcgi_done,
-    .fini = fastcgi_fini,
     .read_body = fastcgi_read_body,
     .is_aborted = fastcgi_is_aborted,
     .frame = fastcgi_frame,

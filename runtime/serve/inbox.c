@@ -27,20 +27,21 @@ void inbox_fini(struct inbox *inbox)
     inbox->receive_fd = inbox->send_fd = -1;
 }
 
-int inbox_send(const struct inbox *inbox, int fd)
+int inbox_send(const struct inbox *inbox, int fd, struct span note)
 {
-    return packet_send(inbox->send_fd, "c", 1, fd);
+    return packet_send(inbox->send_fd, note.at, note.length, fd);
 }
 
-int inbox_receive(const struct inbox *inbox)
+int inbox_receive(const struct inbox *inbox, uint8_t room[INBOX_NOTE_BYTES], struct span *note)
 {
-    char byte;
     int fd, spare = fcntl(inbox->receive_fd, F_DUPFD_CLOEXEC, 0);
     if (spare < 0) /* a message whose descriptor finds no place is lost with it */
         return -1;
     close(spare);
-    if (packet_receive(inbox->receive_fd, &byte, 1, &fd) < 0)
+    ssize_t length = packet_receive(inbox->receive_fd, room, INBOX_NOTE_BYTES, &fd);
+    if (length < 0)
         return -1;
+    *note = span_of(room, (size_t)length);
     if (fd < 0)
         errno = EMFILE; /* the kernel had no descriptor to give: the connection is lost */
     return fd;

@@ -89,10 +89,10 @@ static struct lane *choose_lane(struct lane *lane)
     return &worker->lanes[turn % (unsigned)worker->settings->lanes];
 }
 
-static void take_in(struct lane *lane, int fd)
+static void take_in(struct lane *lane, int fd, struct span note)
 {
     struct lane *chosen = choose_lane(lane);
-    struct connection *connection = connection_new(chosen, fd);
+    struct connection *connection = connection_new(chosen, fd, note);
     if (connection == NULL) {
         log_error("listen", "closing a new connection: no memory");
         close(fd);
@@ -105,7 +105,7 @@ static void take_in(struct lane *lane, int fd)
 
 /* Returns true when another worker has the connection now. While this one drains the others may be about to leave too.
  */
-static bool hand_over(struct lane *lane, int fd)
+static bool hand_over(struct lane *lane, int fd, struct span note)
 {
     struct worker *worker = lane->worker;
     const struct scoreboard *board = worker->start.board;
@@ -114,7 +114,7 @@ static bool hand_over(struct lane *lane, int fd)
         return false;
     scoreboard_sent(board, chosen);
     RACE_POINT(inbox_sending);
-    if (inbox_send(&worker->start.inboxes[chosen], fd) < 0) {
+    if (inbox_send(&worker->start.inboxes[chosen], fd, note) < 0) {
         scoreboard_received(board, chosen);
         return false;
     }
@@ -138,10 +138,10 @@ static void on_failure(struct lane *lane, int error)
 }
 
 /* Makes a TCP connection ready, or closes it when its peer is not one of those that may ask. Returns false then. */
-static bool admit(const struct lane *lane, int fd, const struct sockaddr *peer)
+static bool admit(const struct lane *lane, const struct listener *listener, int fd, const struct sockaddr *peer)
 {
     int yes = 1;
-    if (!peers_allow(&lane->worker->settings->peers, peer)) {
+    if (listener->protocol == LISTENER_FASTCGI && !peers_allow(&lane->worker->settings->peers, peer)) {
         log_warning("listen", "closing a connection from an address that is not in FCGI_WEB_SERVER_ADDRS");
         close(fd);
         return false;
@@ -153,6 +153,8 @@ static bool admit(const struct lane *lane, int fd, const struct sockaddr *peer)
 /* Returns true when more may wait. */
 static bool accept_some(struct lane *lane, const struct listener *listener)
 {
+    bool is_http = listener->protocol == LISTENER_HTTP;
+    struct span note = span_of(is_http ? &http_transport.letter : &fastcgi_transport.letter, 1);
     for (int i = 0; i < ACCEPTS_A_TURN && lane->listening; i++) {
         struct sockaddr_storage peer;
         socklen_t length = sizeof peer;
@@ -166,10 +168,10 @@ static bool accept_some(struct lane *lane, const struct listener *listener)
                 on_failure(lane, errno); /* EAGAIN: another lane was faster */
             return false;
         }
-        if (!address_is_local(&listener->address) && !admit(lane, fd, (const struct sockaddr *)&peer))
+        if (!address_is_local(&listener->address) && !admit(lane, listener, fd, (const struct sockaddr *)&peer))
             continue;
-        if (!hand_over(lane, fd))
-            take_in(lane, fd);
+        if (!hand_over(lane, fd, note))
+            take_in(lane, fd, note);
     }
     return lane->listening;
 }
@@ -185,8 +187,10 @@ static void accept_backlog(struct lane *lane)
 /* From a worker of the same generation, which has chosen this one. */
 static void receive_own(struct lane *lane)
 {
+    uint8_t room[INBOX_NOTE_BYTES];
+    struct span note;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-        int fd = inbox_receive(own_inbox(lane));
+        int fd = inbox_receive(own_inbox(lane), room, &note);
         int error = errno;
         if (fd < 0 && error == EAGAIN)
             return;
@@ -194,7 +198,7 @@ static void receive_own(struct lane *lane)
             on_failure(lane, error);
             return;
         }
-        take_in(lane, fd);
+        take_in(lane, fd, note);
         scoreboard_received(lane->worker->start.board, lane->worker->start.slot);
     }
 }
@@ -202,15 +206,17 @@ static void receive_own(struct lane *lane)
 /* From a worker that drains. Whoever comes first takes it, and may find that another should have it. */
 static void receive_handed_over(struct lane *lane)
 {
+    uint8_t room[INBOX_NOTE_BYTES];
+    struct span note;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-        int fd = inbox_receive(lane->worker->start.handover);
+        int fd = inbox_receive(lane->worker->start.handover, room, &note);
         if (fd < 0) {
             on_failure(lane, errno);
             return;
         }
         RACE_POINT(handover_received);
-        if (!hand_over(lane, fd))
-            take_in(lane, fd);
+        if (!hand_over(lane, fd, note))
+            take_in(lane, fd, note);
     }
 }
 

@@ -43,7 +43,7 @@ void request_reset(struct request *request)
     request->ready_us = request->started_us = request->handler_us = 0;
     request->error_status = 0;
     request->refusal = NULL;
-    request->header_bytes = 0;
+    request->header.length = 0;
     request->started = request->cut = request->aborted = false;
     request->bodiless = request->error_used = request->refused = false;
     request->status = 200;

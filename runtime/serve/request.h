@@ -16,6 +16,8 @@
 #include "base/arena.h"
 #include "base/span.h"
 #include "millrace.h"
+#include "serve/cgi_header.h"
+#include "serve/http_parse.h"
 #include "serve/variables.h"
 #include "serve/route.h"
 
@@ -23,7 +25,7 @@
 #define REQUEST_ARENA_BYTES 8192
 
 /* The answer's block: room for what a transport puts in front, the handler's bytes, and what ends an answer. */
-#define REQUEST_HEADROOM      72
+#define REQUEST_HEADROOM      384
 #define REQUEST_OUTPUT_BYTES  65464
 #define REQUEST_TAILROOM      64
 #define REQUEST_BODY_BUFFER   65536 /* body bytes that are gathered before a handler is called */
@@ -65,8 +67,7 @@ struct request {
     const char *method, *uri; /* REQUEST_URI; "" when the front end sends none */
     int error_status;  /* what to answer instead of calling a handler; 0 none */
     const char *refusal; /* why the output cannot be sent, static text: 500 while nothing has left */
-    size_t header_bytes; /* of the header block at the front of the output, 0 until it was found right */
-    size_t header_blank; /* where its blank line begins */
+    struct cgi_header header; /* at the front of the output; its length is 0 until it was found right */
     bool started;      /* bytes of the answer have left */
     bool aborted;      /* the front end has given the request up: nothing but its end is sent any more */
     bool cut;          /* the answer cannot be completed: the connection ends instead */
@@ -81,6 +82,7 @@ struct request {
     struct iovec unsent[2]; /* the answer's end, as far as it has not left */
     uint8_t reply[REQUEST_REPLY_BYTES]; /* to a record that needs no handler, when the socket was full */
 
+    struct http_head head; /* of one that came over HTTP */
     uint8_t input[REQUEST_INPUT_BYTES];
     _Alignas(16) char memory[REQUEST_ARENA_BYTES];
     uint8_t output[REQUEST_HEADROOM + REQUEST_OUTPUT_BYTES + REQUEST_TAILROOM];

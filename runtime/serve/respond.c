@@ -42,8 +42,7 @@ static bool examine_header(struct request *request)
         refuse(request, why);
     if (result != CGI_HEADER_DONE)
         return false;
-    request->header_bytes = header.length;
-    request->header_blank = header.blank_at;
+    request->header = header;
     request->status = header.status;
     request->declared_bytes = header.content_length;
     request->bodiless = request->bodiless || status_has_no_body(header.status);
@@ -75,7 +74,7 @@ int respond_flush(struct request *request)
                 return 0; /* flushed before the blank line: nothing can leave yet, and there is room */
             refuse(request, "no blank line within 64 KiB");
         }
-        header_bytes = request->header_bytes;
+        header_bytes = request->header.length;
     }
     if (request->refusal != NULL) {
         stream_empty_output(request);
@@ -139,7 +138,7 @@ static size_t settle(struct request *request)
 {
     if (request->refusal == NULL && !examine_header(request) && request->refusal == NULL)
         refuse(request, stream_output_length(request) == 0 ? "it wrote nothing" : "its output has no blank line");
-    size_t body = stream_output_length(request) - request->header_bytes;
+    size_t body = stream_output_length(request) - request->header.length;
     if (request->refusal == NULL && request->declared_bytes >= 0 && !request->bodiless &&
         (int64_t)body != request->declared_bytes)
         refuse(request, "its body is not as long as its Content-Length");
@@ -147,7 +146,7 @@ static size_t settle(struct request *request)
         log_error("respond", "route %s answered 500: %s", request->route->settings->path, request->refusal);
         respond_error(request, 500);
         (void)examine_header(request);
-        body = stream_output_length(request) - request->header_bytes;
+        body = stream_output_length(request) - request->header.length;
     }
     if (request->declared_bytes < 0 && !status_has_no_body(request->status) && (body > 0 || !request->bodiless))
         request->computed_bytes = (int64_t)body;
@@ -176,7 +175,7 @@ void respond_finish(struct request *request)
         body_bytes = request->aborted ? 0 : finish_body(request);
     } else if (!request->aborted) {
         body_bytes = settle(request);
-        header_bytes = request->header_bytes;
+        header_bytes = request->header.length;
     }
     if (stream_error_length(request) > 0)
         log_errors(request, stream_error_length(request));

@@ -37,7 +37,9 @@ struct settings {
     bool debug; /* one process, one lane, no watchdog, no time limits */
     bool core;  /* leave a core file after a crash */
     struct account account;
-    struct peers peers; /* who may connect over TCP */
+    struct peers peers; /* who may connect over TCP to a FastCGI listener */
+    struct networks forwarded_from;      /* whose X-Forwarded-... lines count */
+    struct networks proxy_protocol_from; /* whose connections begin with a PROXY protocol header */
     size_t max_params_bytes;
     int64_t head_timeout_us, body_timeout_us, write_timeout_us, idle_timeout_us;
     int64_t queue_us;

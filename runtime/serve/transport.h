@@ -15,6 +15,8 @@
 struct connection;
 struct request;
 
+#define TRANSPORT_MEMORY_BYTES 512
+
 enum transport_event {
     TRANSPORT_MORE,   /* all input is used up */
     TRANSPORT_READY,  /* the handler can be called, or the request's error_status answered */
@@ -34,7 +36,7 @@ enum transport_place {
 enum transport_body { TRANSPORT_BODY_BYTES, TRANSPORT_BODY_END, TRANSPORT_BODY_CUT };
 
 struct transport {
-    char letter;              /* how workers name it to each other */
+    char letter;              /* how processes name it to each other */
     bool half_closed_is_gone; /* a peer that sends nothing more waits for nothing either */
 
     /* -- the lane's runner -- */
@@ -45,13 +47,18 @@ struct transport {
     enum transport_place (*place)(const struct connection *connection);
 
     /* A request did not arrive in time: the status to answer, 0: the connection just ends. */
-    int (*late)(const struct connection *connection);
+    int (*late)(struct connection *connection);
 
     /* The request at hand was answered: what is left of its body belongs to nobody. Returns true when the connection may
      * serve another. */
     bool (*done)(struct connection *connection);
 
-    /* Frees what the connection holds for it. */
+    /* What another process must know of a connection that rests, beside its descriptor; borrowed, at most
+     * TRANSPORT_MEMORY_BYTES. And taking it in: returns 0, −1 when memory is short. NULL: nothing. */
+    struct span (*memory)(const struct connection *connection);
+    int (*restore)(struct connection *connection, struct span memory);
+
+    /* Frees what the connection holds for it; NULL: nothing. */
     void (*fini)(struct connection *connection);
 
     /* -- whoever has the request: the lane's runner, or the handler's thread -- */

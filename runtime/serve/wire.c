@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "serve/activity.h"
 #include "serve/connection.h"
@@ -115,4 +116,19 @@ int wire_send(struct connection *connection, struct iovec *iov, int count, bool 
         }
     }
     return connection->broken ? -1 : 0;
+}
+
+int wire_reply(struct connection *connection, const void *bytes, size_t length)
+{
+    struct request *request = connection->request;
+    struct iovec *unsent = &request->unsent[0];
+    *unsent = (struct iovec){.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+    int result = wire_send(connection, unsent, 1, connection->state == CONNECTION_HANDLING);
+    if (result == 1) {
+        CHECK(unsent->iov_len <= sizeof request->reply);
+        unsent->iov_base = memcpy(request->reply, unsent->iov_base, unsent->iov_len);
+    }
+    if (result < 0)
+        *unsent = (struct iovec){0};
+    return result;
 }

@@ -5,6 +5,7 @@
 #define SERVE_WIRE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -21,5 +22,9 @@ void wire_read_ahead(struct connection *connection);
 /* Sends what `iov` names and advances it. Returns 0 when all has left, 1 when the socket is full (never with `wait`),
  * −1 when the peer has gone or, with `wait`, did not read for write_timeout. */
 int wire_send(struct connection *connection, struct iovec *iov, int count, bool wait);
+
+/* Sends a few bytes that are no answer (at most REQUEST_REPLY_BYTES). A handler's thread waits for room; a lane does not: 1
+ * means that what is left is in request->unsent. Else returns 0, −1 when the peer has gone. */
+int wire_reply(struct connection *connection, const void *bytes, size_t length) __attribute__((warn_unused_result));
 
 #endif

@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wire.part = part_of(data[0] & 0x7f, size);
     wire.pause = data[0] & 0x80;
     behaviour = data[1];
-    struct connection *connection = connection_new(&lane, -1);
+    struct connection *connection = connection_new(&lane, -1, span_of("c", 1));
     CHECK(connection != NULL);
     /* As connection_arrive does, without an epoll set: the events come from this loop. */
     lane_set_timer(&lane, connection, LANE_TIMER_IDLE);
