@@ -100,7 +100,7 @@ $(BUILD)/micro/%: bench/micro/%.c
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
-FUZZ_ENTRIES := record request status proxy
+FUZZ_ENTRIES := record request status proxy forwarded
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
 FUZZ_WRAPPED := -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg
 FUZZ_SECONDS ?= 60
