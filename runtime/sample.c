@@ -16,6 +16,9 @@ static const struct example {
     bool in_force; /* not a comment: a site with nginx on the same machine needs it */
 } examples[] = {
     {"fastcgi", "unix:/run/millrace/millrace.sock", true},
+    {"http", "127.0.0.1:8081", false},
+    {"forwarded_from", "10.0.0.0/8", false},
+    {"proxy_protocol_from", "10.0.0.1", false},
     {"socket_group", "www-data", true},
     {"status", "127.0.0.1:8082", false},
     {"socket_owner", "root", false},

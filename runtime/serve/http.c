@@ -107,6 +107,9 @@ static void open_request(struct connection *connection)
     struct span path;
     variables_init(&variables, &request->arena);
     request->error_status = http_variables_read(request, connection->http.origin, &variables, &path);
+    if (request->error_status == 0 && origin_is_trusted(connection->http.origin) &&
+        http_variables_forward(&variables, &settings_of(connection)->forwarded_from) < 0)
+        request->error_status = 500;
     if (request->error_status == 0)
         request->error_status = request_open(request, &connection->lane->worker->routes, &variables, path);
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "serve/forwarded.h"
 #include "serve/http_path.h"
 #include "serve/request.h"
 #include "serve/token.h"
@@ -145,6 +146,52 @@ static int add_all(struct block *block, struct request *request, const struct or
         return -1;
     request->uri -= lacks_slash;
     return add_fields(block, head);
+}
+
+static struct span value_of(const struct variables *variables, const char *name)
+{
+    const char *value = variables_value(variables, name);
+    return value == NULL ? span_of("", 0) : span_text(value);
+}
+
+static int forward_client(struct variables *variables, const struct networks *trusted)
+{
+    struct span client;
+    if (!forwarded_client(value_of(variables, "HTTP_X_FORWARDED_FOR"), trusted, &client))
+        return 0;
+    if (variables_change(variables, "REMOTE_ADDR", client) < 0)
+        return -1;
+    return variables_change(variables, "REMOTE_PORT", span_of("", 0)); /* which nobody tells */
+}
+
+static int forward_scheme(struct variables *variables)
+{
+    const char *scheme = forwarded_scheme(value_of(variables, "HTTP_X_FORWARDED_PROTO"));
+    if (scheme == NULL)
+        return 0;
+    if (variables_change(variables, "REQUEST_SCHEME", span_text(scheme)) < 0)
+        return -1;
+    return strcmp(scheme, "https") == 0 ? variables_change(variables, "HTTPS", span_text("on")) : 0;
+}
+
+static int forward_host(struct variables *variables)
+{
+    char text[16];
+    struct span host;
+    int host_port = 0, port = forwarded_port(value_of(variables, "HTTP_X_FORWARDED_PORT"));
+    if (forwarded_host(value_of(variables, "HTTP_X_FORWARDED_HOST"), &host, &host_port) &&
+        variables_change(variables, "SERVER_NAME", host) < 0)
+        return -1;
+    if (port <= 0)
+        port = host_port;
+    snprintf(text, sizeof text, "%d", port);
+    return port > 0 ? variables_change(variables, "SERVER_PORT", span_text(text)) : 0;
+}
+
+int http_variables_forward(struct variables *variables, const struct networks *trusted)
+{
+    return forward_client(variables, trusted) < 0 || forward_scheme(variables) < 0 || forward_host(variables) < 0 ? -1
+                                                                                                                  : 0;
 }
 
 int http_variables_read(struct request *request, const struct origin *origin, struct variables *variables,

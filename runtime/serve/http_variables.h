@@ -5,10 +5,15 @@
 #ifndef SERVE_HTTP_VARIABLES_H
 #define SERVE_HTTP_VARIABLES_H
 
+#include "base/networks.h"
 #include "serve/origin.h"
 #include "serve/variables.h"
 
 struct request;
+
+/* What a trusted proxy says of the client, in lines that are variables by now, replaces what the connection shows.
+ * Returns 0, −1 when memory is short. */
+int http_variables_forward(struct variables *variables, const struct networks *trusted) __attribute__((warn_unused_result));
 
 /* Makes entries of request->head, whose bytes are at the front of the unparsed input, and the path, decoded and normalised.
  * Sets the request's method, URI and content length. Returns 0, or the status to answer. */

@@ -54,13 +54,28 @@ int variables_set(struct variables *variables, int place, char *entry)
     return 0;
 }
 
-/* Returns its place, −1: it is new. */
-static int find(const struct variables *variables, const char *entry, size_t name_length)
+static int find(const struct variables *variables, const char *name, size_t length)
 {
     for (int i = 0; i < variables->count; i++)
-        if (strncmp(variables->entries[i], entry, name_length + 1) == 0)
+        if (strncmp(variables->entries[i], name, length) == 0 && variables->entries[i][length] == '=')
             return i;
     return -1;
+}
+
+int variables_find(const struct variables *variables, const char *name)
+{
+    return find(variables, name, strlen(name));
+}
+
+const char *variables_value(const struct variables *variables, const char *name)
+{
+    int place = variables_find(variables, name);
+    return place < 0 ? NULL : variables->entries[place] + strlen(name) + 1;
+}
+
+int variables_change(struct variables *variables, const char *name, struct span value)
+{
+    return variables_set(variables, variables_find(variables, name), variables_entry(variables, name, value));
 }
 
 /* Cookies have a separator of their own: RFC 6265 section 4.2.1. */

@@ -30,6 +30,15 @@ int variables_add(struct variables *variables, char *entry) __attribute__((warn_
 /* Sets the variable at `place`, or adds it (−1). */
 int variables_set(struct variables *variables, int place, char *entry) __attribute__((warn_unused_result));
 
+/* The place of the variable, −1: there is none. */
+int variables_find(const struct variables *variables, const char *name);
+
+/* Its value, NULL: there is none. */
+const char *variables_value(const struct variables *variables, const char *name);
+
+/* Sets the variable of this name, or adds it. */
+int variables_change(struct variables *variables, const char *name, struct span value) __attribute__((warn_unused_result));
+
 /* Adds an entry whose name has `name_length` bytes. Where it is a header field's (HTTP_...) that is there already, the
  * two become one: section 4.1.18. */
 int variables_add_field(struct variables *variables, char *entry, size_t name_length)
