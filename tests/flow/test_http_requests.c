@@ -1,6 +1,6 @@
 /*
- * test_http_requests.c: heads of requests to the direct listener: request lines, Host, paths, fields, limits. What is
- * right is understood as it was meant, everything else refused whole. Cases C52, C55, C56, C100, C103.
+ * test_http_requests.c: request lines, hosts and paths on the direct listener: what is right is understood as it was
+ * meant, everything else refused whole. Cases C55, C56, C103.
  */
 #include <stdio.h>
 #include <stdlib.h>
