@@ -26,8 +26,8 @@ check_port() {
     fi
 }
 
-port_is_taken() {
-    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
+port_is_taken() { # [port]
+    (exec 3<>"/dev/tcp/127.0.0.1/${1:-$port}") 2>/dev/null
 }
 
 # Unix socket paths hold 107 bytes, and PostgreSQL's is the longest of a stack. The path stands unquoted in the

@@ -196,6 +196,10 @@ fetch() { # path [curl-option...]
     shift
     curl -sS -f --max-time 20 "$@" "http://127.0.0.1:$MILLRACE_PORT$path"
 }
+# The same from the server itself, without nginx.
+fetch_direct() { # path [curl-option...]
+    MILLRACE_PORT=$((MILLRACE_PORT + 1)) fetch "$@"
+}
 # The status code alone; 000 when there was no answer.
 fetch_status() { # path [curl-option...]
     local path=$1

@@ -17,19 +17,24 @@ hello() { # name: the status of /hello in that stack
     MILLRACE_PORT=$(cat "$dir/$1.port") fetch_status /hello
 }
 
+direct_hello() { # name: the same without nginx
+    MILLRACE_PORT=$(($(cat "$dir/$1.port") + 1)) fetch_status /hello
+}
 says_hello() { # name
     [ "$(hello "$1")" = 200 ]
 }
 
-# No process of that stack, no socket, no pid file, no port.
+# No process of that stack, no socket, no pid file, none of its ports.
 check_stack_is_gone() { # name
-    local left port
+    local left first port
 
     wait_until no_process_of "$dir/$1"
     left=$(find "$dir/$1" -type s -o -name '*.pid' -o -name '.s.PGSQL*' | head -n 3)
     check_equal '' "$left" 'left behind'
-    port=$(cat "$dir/$1.port")
-    port_is_free "$port" || fail "port $port is still open"
+    first=$(cat "$dir/$1.port")
+    for port in "$first" $((first + 1)) $((first + 2)); do
+        port_is_free "$port" || fail "port $port is still open"
+    done
 }
 
 case_two_side_by_side() {
@@ -37,16 +42,24 @@ case_two_side_by_side() {
     stack two up >"$dir/out" 2>&1 || fail "two: $(tail -n 1 "$dir/out")"
     check_equal 200 "$(hello one)" one
     check_equal 200 "$(hello two)" two
+    check_equal 200 "$(direct_hello one)" 'one, directly'
+    check_equal 200 "$(direct_hello two)" 'two, directly'
     stack one down >"$dir/out" 2>&1 || fail "down: $(tail -n 1 "$dir/out")"
     check_stack_is_gone one
     check_equal 000 "$(hello one)" 'one after its end'
+    check_equal 000 "$(direct_hello one)" 'one after its end, directly'
     check_equal 200 "$(hello two)" 'two after the end of one'
+    check_equal 200 "$(direct_hello two)" 'two after the end of one, directly'
 }
 
 case_up_again_is_no_harm() {
+    local port
+
     stack two up >"$dir/out" 2>&1 || fail "$(tail -n 1 "$dir/out")"
     check_equal 200 "$(hello two)"
     stack two status >"$dir/out" 2>&1 || fail "status: $(tail -n 1 "$dir/out")"
+    port=$(cat "$dir/two.port")
+    check_match "127\.0\.0\.1:$port/hello +http://127\.0\.0\.1:$((port + 1))/hello" "$(cat "$dir/out")"
     stack two check >"$dir/out" 2>&1 || fail "check: $(tail -n 1 "$dir/out")"
 }
 
@@ -110,6 +123,27 @@ case_a_port_in_use_is_one_clear_line() {
     check_match "$port" "$(cat "$dir/err")"
     wait_until no_process_of "$dir/three"
     check_equal 200 "$(hello two)" 'the stack that has the port'
+    stack two down >"$dir/out" 2>&1
+    check_stack_is_gone two
+}
+
+# The ports after it, on which the server itself listens.
+case_the_next_two_ports_in_use_are_one_clear_line() {
+    local first status step
+
+    stack two up >"$dir/out" 2>&1 || fail "$(tail -n 1 "$dir/out")"
+    first=$(cat "$dir/two.port")
+    for step in 1 2; do
+        echo $((first - step)) >"$dir/below.port"
+        at_end "MILLRACE_PORT=$((first - step)) MILLRACE_STATE=$dir/below '$root/runtime/stack' down"
+        status=0
+        stack below up >"$dir/out" 2>"$dir/err" || status=$?
+        check_equal 1 "$status" "exit status of a stack $step below"
+        check_equal 1 "$(wc -l <"$dir/err")" "lines on standard error ($(head -c 300 "$dir/err"))"
+        check_match "port $first is in use .*MILLRACE_PORT" "$(cat "$dir/err")"
+        wait_until no_process_of "$dir/below"
+    done
+    check_equal 200 "$(direct_hello two)" 'the stack that has the port'
     stack two down >"$dir/out" 2>&1
     check_stack_is_gone two
 }
