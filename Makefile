@@ -92,11 +92,13 @@ $(BUILD)/tests/apps/%.so: tests/apps/%.c
 $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
 
 # -- small measurements ------------------------------------------------------------------------------------------------
-MICRO := $(addprefix $(BUILD)/micro/,null_responder libfcgi_loop idle_connections)
+MICRO := $(addprefix $(BUILD)/micro/,null_responder libfcgi_loop idle_connections slow_clients steady_client)
 
 $(BUILD)/micro/%: bench/micro/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $< -o $@ -lfcgi
+
+SLOW := $(BUILD)/micro/slow_clients $(BUILD)/micro/steady_client
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
@@ -122,11 +124,11 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS)
-check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS)
+check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport asan tsan fuzz soak life install uninstall format tidy clean
+.PHONY: help run test up down app bench-quick bench bench-transport bench-slow asan tsan fuzz soak life install uninstall format tidy clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 26
@@ -163,6 +165,11 @@ bench-transport: ## the transport against a responder that does nothing; idle co
 	@bench/micro/idle
 	@bench/micro/sleepers
 
+bench-slow: ## what slow clients on the server's own HTTP take from the others
+	@runtime/packages bench
+	@+$(MAKE) --no-print-directory all $(SLOW) $(BUILD)/tests/apps/flood.so
+	@bench/micro/slow
+
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined check-build
@@ -197,7 +204,7 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	    -Iruntime -I$(shell pg_config --includedir)
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
-	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers .ci/run
+	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers bench/micro/slow .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
