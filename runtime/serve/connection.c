@@ -24,7 +24,9 @@
 
 _Static_assert(1 + TRANSPORT_MEMORY_BYTES <= INBOX_NOTE_BYTES, "a note fits a message");
 
-#define LINGER_TIMES 10 /* that lingering is prolonged for a peer that has not read all of its answer */
+#define LINGER_TIMES 10 /* that lingering is prolonged for a peer that has not read all of its answer, or still sends  \
+                         */
+#define LINGER_BYTES (32u << 20) /* that are read from it meanwhile */
 
 struct connection *connection_new(struct lane *lane, int fd, struct span note)
 {
@@ -331,6 +333,7 @@ static bool advance(struct connection *connection)
         close_gently(connection, false);
         return true;
     case TRANSPORT_MORE:
+        connection->lacks = true;
         await_more(connection, before, connection->request->body_bytes != body_bytes);
         return true;
     }
@@ -348,7 +351,7 @@ static bool read_on(struct connection *connection)
         return true;
     }
     connection->request->connection = connection;
-    if (request_unparsed(connection->request).length > 0) {
+    if (request_unparsed(connection->request).length > 0 && !connection->lacks) {
         connection->more = true; /* what an event has told of is still in the socket */
         return advance(connection);
     }
@@ -361,6 +364,7 @@ static bool read_on(struct connection *connection)
         connection->more = false;
         connection->ended = connection->gone = false;
     }
+    connection->lacks = false;
     return advance(connection);
 }
 
@@ -368,15 +372,20 @@ static void linger_on(struct connection *connection)
 {
     char unwanted[4096];
     for (int i = 0; i < 16; i++) {
-        ssize_t got = recv(connection->fd, unwanted, sizeof unwanted, 0);
+        ssize_t got = recv(connection->fd, unwanted, sizeof unwanted, MSG_DONTWAIT);
         if (got < 0 && errno == EAGAIN)
             return; /* the next edge, or the time limit, goes on */
         if (got <= 0) {
             close_now(connection);
             return;
         }
+        connection->heard = true;
+        connection->lingered_bytes += (uint32_t)got;
     }
-    lane_make_ready(connection->lane, connection);
+    if (connection->lingered_bytes > LINGER_BYTES)
+        close_now(connection);
+    else
+        lane_make_ready(connection->lane, connection);
 }
 
 /* -- what the lane tells ------------------------------------------------------------------------------------------ */
@@ -471,7 +480,8 @@ void connection_on_timeout(struct connection *connection)
         break;
     case CONNECTION_LINGERING:
         if (connection->lingered++ < LINGER_TIMES && lane_draining(connection->lane) != WORKER_ENDS &&
-            has_unread_answer(connection)) {
+            (connection->heard || has_unread_answer(connection))) {
+            connection->heard = false;
             become(connection, CONNECTION_LINGERING, LANE_TIMER_LINGER);
             return;
         }

@@ -46,11 +46,14 @@ struct connection {
     uint8_t timer_kind;
     bool registered; /* in the lane's epoll set */
     bool more;       /* the socket may hold bytes that no event will announce */
+    bool lacks;      /* what is in the request's input says nothing without more bytes */
     /* Set by whoever sees it; hints that order nothing. */
     _Atomic bool ended; /* the peer sends nothing more */
     _Atomic bool gone;  /* and waits for nothing */
     bool wants_out;  /* registered for EPOLLOUT */
     uint8_t lingered; /* times that lingering was prolonged */
+    bool heard;      /* while it lingers: bytes have come since the last time */
+    uint32_t lingered_bytes; /* that came meanwhile */
     bool broken;     /* a send has failed, perhaps within a record: nothing may follow it */
     bool replying;   /* what is being written is a reply to a management record, not an answer */
 };

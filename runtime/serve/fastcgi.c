@@ -329,8 +329,10 @@ static enum transport_body fastcgi_read_body(struct request *request, struct spa
                 return cut_body(connection, false);
             break;
         case STEP_BODY:
-            if (request->content_length < 0 && request_body_is_over(request, request->body_bytes))
+            if (request->content_length < 0 && request_body_is_over(request, request->body_bytes)) {
+                request_refuse(request, 413, "its body is over max_body");
                 return TRANSPORT_BODY_CUT;
+            }
             if (bytes->length > 0)
                 return TRANSPORT_BODY_BYTES;
             break;

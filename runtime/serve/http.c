@@ -4,6 +4,7 @@
  */
 #include "serve/http.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -112,6 +113,8 @@ static void open_request(struct connection *connection)
         request->error_status = 500;
     if (request->error_status == 0)
         request->error_status = request_open(request, &connection->lane->worker->routes, &variables, path);
+    if (request->error_status == 400)
+        lose(connection);
 }
 
 static void refuse_request(struct connection *connection, int status)
@@ -375,11 +378,18 @@ static void http_fini(struct connection *connection)
 /* -- the handler's side -----------------------------------------------------------------------------------------------
  */
 
-/* The connection ends with this answer. */
-static enum transport_body cut_body(struct connection *connection)
+/* The connection ends with this answer; `why` is static text, NULL: there is nobody to tell. */
+static enum transport_body cut_body(struct connection *connection, int status, const char *why)
 {
+    if (why != NULL)
+        request_refuse(connection->request, status, why);
     lose(connection);
     return TRANSPORT_BODY_CUT;
+}
+
+static enum transport_body cut_late_body(struct connection *connection)
+{
+    return cut_body(connection, 408, "its body did not arrive within body_timeout");
 }
 
 static enum transport_body http_read_body(struct request *request, struct span *bytes)
@@ -387,6 +397,7 @@ static enum transport_body http_read_body(struct request *request, struct span *
     struct connection *connection = request->connection;
     const struct settings *settings = settings_of(connection);
     int64_t deadline_us = 0;
+    ssize_t got;
     for (;;) {
         if (connection->http.phase != HTTP_BODY)
             return connection->http.phase == HTTP_LOST ? TRANSPORT_BODY_CUT : TRANSPORT_BODY_END;
@@ -395,19 +406,20 @@ static enum transport_body http_read_body(struct request *request, struct span *
             if (deadline_us == 0)
                 deadline_us = clock_now_us() + settings->body_timeout_us;
             else if (clock_now_us() > deadline_us && !settings->debug)
-                return cut_body(connection); /* a peer that sends nothing but chunk lines is not waited for */
-            if (wire_receive(connection, deadline_us) <= 0)
-                return cut_body(connection);
+                return cut_late_body(connection); /* a peer that sends nothing but chunk lines is not waited for */
+            got = wire_receive(connection, deadline_us);
+            if (got <= 0)
+                return got < 0 && errno == EAGAIN ? cut_late_body(connection) : cut_body(connection, 0, NULL);
             break;
         case STEP_BYTES:
             if (connection->http.chunked && request_body_is_over(request, request->body_bytes))
-                return cut_body(connection);
+                return cut_body(connection, 413, "its body is over max_body");
             return TRANSPORT_BODY_BYTES;
         case STEP_END:
             connection->http.phase = HTTP_COMPLETE;
             return TRANSPORT_BODY_END;
         case STEP_BAD:
-            return cut_body(connection);
+            return cut_body(connection, 400, "its body has a bad chunk");
         }
     }
 }

@@ -187,10 +187,13 @@ static int read_transfer_encoding(struct http_head *head, struct span value)
     if (head->chunked)
         return 0;
     struct span item;
-    while (token_next_item(&value, &item))
+    int status = BAD; /* for want of a coding */
+    while (token_next_item(&value, &item)) {
         if (span_is_ignoring_case(item, "chunked") && value.length > 0)
             return BAD; /* it must be the last */
-    return UNKNOWN;
+        status = UNKNOWN;
+    }
+    return status;
 }
 
 static void read_connection(struct http_head *head, struct span value)

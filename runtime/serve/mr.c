@@ -51,7 +51,7 @@ int mr_header(FCGX_Request *req, const char *name, const char *value)
         return -1;
     if (name == NULL || value == NULL || !token_is_token(span_text(name)) ||
         !token_is_value(span_text(value))) {
-        request->refusal = "mr_header was given a name or value that no header may hold";
+        request_refuse(request, 500, "mr_header was given a name or value that no header may hold");
         return -1;
     }
     return mr_printf(req->out, "%s: %s\r\n", name, value) < 0 ? -1 : 0;

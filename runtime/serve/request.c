@@ -118,6 +118,12 @@ int request_open(struct request *request, const struct route_table *table, struc
     return request_body_is_over(request, request->content_length) ? 413 : 0;
 }
 
+void request_refuse(struct request *request, int status, const char *why)
+{
+    request->refusal = why;
+    request->refusal_status = status;
+}
+
 bool request_body_is_over(const struct request *request, int64_t body_bytes)
 {
     return body_bytes > request->route->settings->max_body_bytes;

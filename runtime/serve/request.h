@@ -66,7 +66,8 @@ struct request {
     /* The answer. */
     const char *method, *uri; /* REQUEST_URI; "" when the front end sends none */
     int error_status;  /* what to answer instead of calling a handler; 0 none */
-    const char *refusal; /* why the output cannot be sent, static text: 500 while nothing has left */
+    const char *refusal; /* why the output is not sent, static text, while nothing of it has left */
+    int refusal_status;  /* what is answered instead */
     struct cgi_header header; /* at the front of the output; its length is 0 until it was found right */
     bool started;      /* bytes of the answer have left */
     bool aborted;      /* the front end has given the request up: nothing but its end is sent any more */
@@ -115,6 +116,9 @@ int request_gather(struct request *request, struct gather *gather, struct span b
  * 3875: SCRIPT_NAME becomes the route, PATH_INFO the rest). Returns 0, or the status to answer. */
 int request_open(struct request *request, const struct route_table *table, struct variables *variables,
                  struct span path) __attribute__((warn_unused_result));
+
+/* Answers `status` in place of what the handler writes, unless some of it has left. `why` is static text. */
+void request_refuse(struct request *request, int status, const char *why);
 
 /* True when a body of this size is over the route's limit. */
 bool request_body_is_over(const struct request *request, int64_t body_bytes);

@@ -21,11 +21,6 @@ static const struct transport *transport_of(const struct request *request)
     return request->connection->transport;
 }
 
-static void refuse(struct request *request, const char *why)
-{
-    request->refusal = why;
-}
-
 static bool status_has_no_body(int status)
 {
     return status == 204 || status == 304;
@@ -39,7 +34,7 @@ static bool examine_header(struct request *request)
     enum cgi_header_result result =
         cgi_header_parse(span_of(stream_output_content(request), stream_output_length(request)), &header, &why);
     if (result == CGI_HEADER_BAD)
-        refuse(request, why);
+        request_refuse(request, 500, why);
     if (result != CGI_HEADER_DONE)
         return false;
     request->header = header;
@@ -72,7 +67,7 @@ int respond_flush(struct request *request)
         if (!examine_header(request) && request->refusal == NULL) {
             if (request->out.wrNext < request->out.stop)
                 return 0; /* flushed before the blank line: nothing can leave yet, and there is room */
-            refuse(request, "no blank line within 64 KiB");
+            request_refuse(request, 500, "no blank line within 64 KiB");
         }
         header_bytes = request->header.length;
     }
@@ -121,11 +116,13 @@ void respond_error(struct request *request, int status)
 {
     const char *reason = reason_of(status);
     stream_empty_output(request);
+    const char *more = status == 503   ? "Retry-After: 1\r\n"
+                       : status == 405 ? "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
+                                       : "";
     int length = snprintf((char *)request->out.wrNext, 1024,
-                          "Status: %d %s\r\nContent-Type: text/html; charset=utf-8\r\n%s%s\r\n"
+                          "Status: %d %s\r\nContent-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\n%s\r\n"
                           "<!DOCTYPE html>\n<title>%d %s</title>\n<h1>%d %s</h1>\n",
-                          status, reason, "Cache-Control: no-store\r\n", status == 503 ? "Retry-After: 1\r\n" : "",
-                          status, reason, status, reason);
+                          status, reason, more, status, reason, status, reason);
     request->out.wrNext += length;
     request->refusal = NULL;
     request->declared_bytes = -1;
@@ -137,14 +134,16 @@ void respond_error(struct request *request, int status)
 static size_t settle(struct request *request)
 {
     if (request->refusal == NULL && !examine_header(request) && request->refusal == NULL)
-        refuse(request, stream_output_length(request) == 0 ? "it wrote nothing" : "its output has no blank line");
+        request_refuse(request, 500,
+                       stream_output_length(request) == 0 ? "it wrote nothing" : "its output has no blank line");
     size_t body = stream_output_length(request) - request->header.length;
     if (request->refusal == NULL && request->declared_bytes >= 0 && !request->bodiless &&
         (int64_t)body != request->declared_bytes)
-        refuse(request, "its body is not as long as its Content-Length");
+        request_refuse(request, 500, "its body is not as long as its Content-Length");
     if (request->refusal != NULL) {
-        log_error("respond", "route %s answered 500: %s", request->route->settings->path, request->refusal);
-        respond_error(request, 500);
+        log_write(request->refusal_status < 500 ? LOG_WARNING : LOG_ERROR, "respond", "route %s answered %d: %s",
+                  request->route->settings->path, request->refusal_status, request->refusal);
+        respond_error(request, request->refusal_status);
         (void)examine_header(request);
         body = stream_output_length(request) - request->header.length;
     }
