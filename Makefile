@@ -66,7 +66,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/u
 FLOW_TESTS := $(patsubst tests/flow/%.c,$(BUILD)/tests/flow/%,$(wildcard tests/flow/test_*.c))
 FLOW_SHARED := $(filter-out tests/flow/test_%,$(wildcard tests/flow/*.c))
 TEST_APPS := $(patsubst tests/apps/%.c,$(BUILD)/tests/apps/%.so,$(wildcard tests/apps/*.c))
-TEST_SHARED := $(BUILD)/obj/tests/suite.o
+TEST_SHARED := $(BUILD)/obj/tests/suite.o $(BUILD)/obj/tests/guard.o
 
 $(BUILD)/obj/tests/%.o: tests/%.c
 	@mkdir -p $(@D)

@@ -1,30 +1,13 @@
 /* test_forwarded.c: the X-Forwarded headers, honest and hostile. */
 #include <CUnit/CUnit.h>
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "guard.h"
 #include "serve/forwarded.h"
 #include "suite.h"
 
 #define NAME_63 "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabc"
-
-/* A copy between two pages that cannot be touched, its end at the second: a byte read beyond it crashes. */
-static struct span guarded(const char *text, size_t length)
-{
-    static uint8_t *middle;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (middle == NULL) {
-        uint8_t *pages = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CU_ASSERT_FATAL(pages != MAP_FAILED);
-        CU_ASSERT_EQUAL_FATAL(mprotect(pages + page, page, PROT_READ | PROT_WRITE), 0);
-        middle = pages + page;
-    }
-    memcpy(middle + page - length, text, length);
-    return span_of(middle + page - length, length);
-}
 
 static void clients(void)
 {
@@ -115,7 +98,7 @@ static void clients(void)
     CU_ASSERT_PTR_NULL(networks_add(&trusted, "2001:db8::/32"));
     for (size_t i = 0; i < SUITE_COUNT(cases); i++) {
         struct span client = {0};
-        bool found = forwarded_client(guarded(cases[i].list, strlen(cases[i].list)), &trusted, &client);
+        bool found = forwarded_client(guard_copy(cases[i].list, strlen(cases[i].list)), &trusted, &client);
         SUITE_CHECK(found == (cases[i].client != NULL), "'%s': found %d", cases[i].list, found);
         SUITE_CHECK(!found || span_is(client, cases[i].client), "'%s': %.*s", cases[i].list, (int)client.length,
                     (const char *)client.at);
@@ -127,15 +110,15 @@ static void bytes_that_no_text_holds(void)
     struct networks trusted = {0};
     struct span client;
     CU_ASSERT(!forwarded_client(span_of(NULL, 0), &trusted, &client));
-    CU_ASSERT(!forwarded_client(guarded("203.0.113.7\0", 12), &trusted, &client));
-    CU_ASSERT(!forwarded_client(guarded("203.0.113.7\0, 203.0.113.8\0", 26), &trusted, &client));
-    CU_ASSERT(!forwarded_client(guarded("\xff\xfe\x80", 3), &trusted, &client));
-    CU_ASSERT(forwarded_client(guarded("\0, 203.0.113.7", 14), &trusted, &client));
+    CU_ASSERT(!forwarded_client(guard_copy("203.0.113.7\0", 12), &trusted, &client));
+    CU_ASSERT(!forwarded_client(guard_copy("203.0.113.7\0, 203.0.113.8\0", 26), &trusted, &client));
+    CU_ASSERT(!forwarded_client(guard_copy("\xff\xfe\x80", 3), &trusted, &client));
+    CU_ASSERT(forwarded_client(guard_copy("\0, 203.0.113.7", 14), &trusted, &client));
     CU_ASSERT(span_is(client, "203.0.113.7"));
     CU_ASSERT_PTR_NULL(forwarded_scheme(span_of(NULL, 0)));
-    CU_ASSERT_PTR_NULL(forwarded_scheme(guarded("https\0", 6)));
+    CU_ASSERT_PTR_NULL(forwarded_scheme(guard_copy("https\0", 6)));
     CU_ASSERT_EQUAL(forwarded_port(span_of(NULL, 0)), -1);
-    CU_ASSERT_EQUAL(forwarded_port(guarded("80\0", 3)), -1);
+    CU_ASSERT_EQUAL(forwarded_port(guard_copy("80\0", 3)), -1);
 }
 
 /* A list as long as a head may be is walked once. */
@@ -147,13 +130,13 @@ static void long_lists(void)
     CU_ASSERT_PTR_NULL(networks_add(&trusted, "1.1.1.1"));
     for (size_t i = 0; i + 8 <= sizeof list; i += 8)
         memcpy(list + i, "1.1.1.1,", 8);
-    CU_ASSERT(forwarded_client(guarded(list, sizeof list - 1), &trusted, &client));
+    CU_ASSERT(forwarded_client(guard_copy(list, sizeof list - 1), &trusted, &client));
     CU_ASSERT(span_is(client, "1.1.1.1"));
     memcpy(list, "1.1.1.2", 7);
-    CU_ASSERT(forwarded_client(guarded(list, sizeof list - 1), &trusted, &client));
+    CU_ASSERT(forwarded_client(guard_copy(list, sizeof list - 1), &trusted, &client));
     CU_ASSERT(span_is(client, "1.1.1.2"));
     memset(list, ',', sizeof list);
-    CU_ASSERT(!forwarded_client(guarded(list, sizeof list), &trusted, &client));
+    CU_ASSERT(!forwarded_client(guard_copy(list, sizeof list), &trusted, &client));
 }
 
 static void schemes(void)
@@ -185,7 +168,7 @@ static void schemes(void)
         {",https", "https"},
     };
     for (size_t i = 0; i < SUITE_COUNT(cases); i++) {
-        const char *scheme = forwarded_scheme(guarded(cases[i].value, strlen(cases[i].value)));
+        const char *scheme = forwarded_scheme(guard_copy(cases[i].value, strlen(cases[i].value)));
         bool same = scheme == NULL || cases[i].scheme == NULL ? scheme == cases[i].scheme
                                                               : strcmp(scheme, cases[i].scheme) == 0;
         SUITE_CHECK(same, "'%s': %s", cases[i].value, scheme != NULL ? scheme : "none");
@@ -254,7 +237,7 @@ static void hosts(void)
     for (size_t i = 0; i < SUITE_COUNT(cases); i++) {
         struct span host = span_text("before");
         int port = -2;
-        bool found = forwarded_host(guarded(cases[i].value, strlen(cases[i].value)), &host, &port);
+        bool found = forwarded_host(guard_copy(cases[i].value, strlen(cases[i].value)), &host, &port);
         SUITE_CHECK(found == (cases[i].host != NULL), "'%s': found %d", cases[i].value, found);
         SUITE_CHECK(span_is(host, found ? cases[i].host : "before"), "'%s': %.*s", cases[i].value, (int)host.length,
                     (const char *)host.at);
@@ -275,7 +258,7 @@ static void ports(void)
         {"\"443\"", -1}, {"443\r\n", -1},
     };
     for (size_t i = 0; i < SUITE_COUNT(cases); i++) {
-        int port = forwarded_port(guarded(cases[i].value, strlen(cases[i].value)));
+        int port = forwarded_port(guard_copy(cases[i].value, strlen(cases[i].value)));
         SUITE_CHECK(port == cases[i].port, "'%s': %d", cases[i].value, port);
     }
 }

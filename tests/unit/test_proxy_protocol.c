@@ -3,11 +3,9 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "guard.h"
 #include "serve/proxy_protocol.h"
 #include "suite.h"
 
@@ -125,28 +123,9 @@ static const struct {
     {"far too long", BYTES(SIGNATURE "\x20\0\xff\xff"), 16},
 };
 
-/* -- inputs before a page that cannot be read: a byte looked at beyond the end crashes
- * ---------------------------------
- */
-
-static uint8_t *guarded_end(void)
-{
-    static uint8_t *end;
-    if (end == NULL) {
-        size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CU_ASSERT_FATAL(pages != MAP_FAILED);
-        CU_ASSERT_EQUAL_FATAL(mprotect(pages + page, page, PROT_NONE), 0);
-        end = pages + page;
-    }
-    return end;
-}
-
 static enum proxy_protocol_result parse(const void *input, size_t length, struct proxy_protocol *header)
 {
-    uint8_t *at = guarded_end() - length;
-    memcpy(at, input, length);
-    return proxy_protocol_parse(span_of(at, length), header);
+    return proxy_protocol_parse(guard_copy(input, length), header);
 }
 
 static const char *meaning_of(const struct proxy_protocol *header)
