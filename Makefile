@@ -72,9 +72,12 @@ $(BUILD)/obj/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(DEPEND) -Iruntime -Itests -c $< -o $@
 
+# What is compared with libhttp-parser: test_http_second_opinion and fuzz_http_head.
+OPINION = $(if $(filter %second_opinion http_head,$(1)),-lhttp_parser)
+
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SHARED) $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(RUNTIME_LIBS)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(call OPINION,$*) $(RUNTIME_LIBS)
 
 $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
 	@mkdir -p $(@D)
@@ -90,6 +93,7 @@ $(BUILD)/tests/apps/%.so: tests/apps/%.c
 	$(Q)$(CC) $(CFLAGS) $(DEPEND) -fPIC -shared -Iruntime $< -o $@
 
 $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
+$(BUILD)/tests/unit/test_http_second_opinion: $(BUILD)/obj/tests/second_opinion.o
 
 # -- small measurements ------------------------------------------------------------------------------------------------
 MICRO := $(addprefix $(BUILD)/micro/,null_responder libfcgi_loop idle_connections slow_clients steady_client)
@@ -102,7 +106,7 @@ SLOW := $(BUILD)/micro/slow_clients $(BUILD)/micro/steady_client
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
-FUZZ_ENTRIES := record request status proxy forwarded
+FUZZ_ENTRIES := record request status proxy forwarded http_head
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
 FUZZ_WRAPPED := -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg
 FUZZ_SECONDS ?= 60
@@ -112,13 +116,16 @@ REPLAYS := $(FUZZ_ENTRIES:%=$(BUILD)/tests/fuzz/replay_%)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o \
     $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(RUNTIME_LIBS)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
 	@mkdir -p $(@D)
 	$(Q)clang -O1 -g -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='"fuzz"' -pthread -fno-omit-frame-pointer \
 	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fprofile-instr-generate -fcoverage-mapping -Iruntime \
-	    $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(RUNTIME_LIBS)
+	    -Itests $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
+
+$(BUILD)/tests/fuzz/replay_http_head: $(BUILD)/obj/tests/second_opinion.o
+$(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c
 
 .SECONDARY:
 
