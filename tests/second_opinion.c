@@ -284,7 +284,7 @@ static bool has_tab(struct span input)
     return memchr(input.at, '\t', input.length) != NULL;
 }
 
-/* `Transfer-Encodings: x` makes it look for a coding. */
+/* `Transfer-Encodings: x` makes it forget what it knows of codings. */
 static bool has_name_like_transfer_encoding(const struct reading *ours)
 {
     static const char name[] = "Transfer-Encoding";
@@ -296,13 +296,11 @@ static bool has_name_like_transfer_encoding(const struct reading *ours)
 }
 
 /* Is the body refused by a limit of its own? */
-static bool has_no_opinion(const struct reading *ours, struct span input, enum http_errno error, bool in_trailers)
+static bool has_no_opinion(struct span input, enum http_errno error, bool in_trailers)
 {
     switch (error) {
     case HPE_INVALID_CHUNK_SIZE:
         return has_tab(input);
-    case HPE_INVALID_TRANSFER_ENCODING:
-        return has_name_like_transfer_encoding(ours);
     case HPE_INVALID_CONTENT_LENGTH:
     case HPE_UNEXPECTED_CONTENT_LENGTH:
         return in_trailers;
@@ -315,7 +313,7 @@ static bool has_no_opinion(const struct reading *ours, struct span input, enum h
 static enum second_opinion_kind compare(const struct http_head *head, struct span input, const struct reading *ours,
                                         const struct reading *theirs, enum http_errno error, bool in_trailers)
 {
-    if (!theirs->has_head && error == HPE_UNEXPECTED_CONTENT_LENGTH && has_name_like_transfer_encoding(ours))
+    if (has_name_like_transfer_encoding(ours))
         return SECOND_OPINION_PARTLY;
     if (!theirs->has_head) {
         differ("it refuses the head at byte %zu: %s", theirs->used_bytes, http_errno_description(error));
@@ -323,7 +321,7 @@ static enum second_opinion_kind compare(const struct http_head *head, struct spa
     }
     if (heads_differ(head, input, ours, theirs))
         return SECOND_OPINION_DIFFERENT;
-    if (ours->bad_body || has_no_opinion(ours, input, error, in_trailers))
+    if (ours->bad_body || has_no_opinion(input, error, in_trailers))
         return SECOND_OPINION_PARTLY;
     if (error != HPE_OK && error != HPE_PAUSED) {
         differ("it refuses the body at byte %zu: %s", theirs->used_bytes, http_errno_description(error));

@@ -8,8 +8,8 @@
  * - Connection lines with other bytes than tokens, commas and blanks, or with empty items: they end its looking for `close`; `close` beside
  *   `keep-alive` on HTTP/1.0, where it keeps the connection; Proxy-Connection, which it takes for Connection;
  * - tabs behind values and before a chunk's extension, which RFC 9112 (sections 5 and 7.1.1) allows;
- * - Content-Length or Transfer-Encoding among the trailers, which mean nothing there but are read by it; and names that
- *   begin with Transfer-Encoding and go on, which it takes for that;
+ * - Content-Length or Transfer-Encoding among the trailers, which mean nothing there but are read by it;
+ * - everything, when a name begins with Transfer-Encoding and goes on, which it takes for that;
  * - hosts of absolute targets beyond names and addresses, and ports over 65535, which its function for URLs refuses.
  */
 #ifndef SECOND_OPINION_H
