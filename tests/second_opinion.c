@@ -229,22 +229,31 @@ static bool fields_differ(const struct reading *ours, const struct reading *thei
     return false;
 }
 
-/* Does it look at the lines Connection as one should? */
+/* Does it find its words in this line? It stops at what is no token and at empty items, and at an item that begins like
+ * one of its words it takes the comma for a part of it. */
+static bool finds_words(struct span line)
+{
+    struct span rest = line, item;
+    bool in_item = false;
+    for (size_t i = 0; i < line.length; i++) {
+        if (!token_is_token_byte(line.at[i]) && line.at[i] != ' ' && (line.at[i] != ',' || !in_item))
+            return false;
+        in_item = line.at[i] != ',' && (in_item || line.at[i] != ' ');
+    }
+    while (token_next_item(&rest, &item))
+        if (strchr("ckuCKU", item.at[0]) != NULL && !span_is_ignoring_case(item, "close") &&
+            !span_is_ignoring_case(item, "keep-alive") && !span_is_ignoring_case(item, "upgrade"))
+            return false;
+    return true;
+}
+
 static bool knows_connection(const struct http_head *head, const struct reading *ours)
 {
     for (int i = 0; i < ours->field_count; i++) {
-        struct span name = ours->fields[i].name, value = ours->fields[i].value;
-        if (span_is_ignoring_case(name, "Proxy-Connection"))
+        struct span name = ours->fields[i].name;
+        if (span_is_ignoring_case(name, "Proxy-Connection") ||
+            (span_is_ignoring_case(name, "Connection") && !finds_words(ours->fields[i].value)))
             return false;
-        if (!span_is_ignoring_case(name, "Connection"))
-            continue;
-        bool in_item = false;
-        for (size_t j = 0; j < value.length; j++) {
-            uint8_t byte = value.at[j];
-            if (!token_is_token_byte(byte) && byte != ' ' && (byte != ',' || !in_item))
-                return false;
-            in_item = byte != ',' && (in_item || byte != ' ');
-        }
     }
     return !(head->minor == 0 && head->closes && head->keeps);
 }

@@ -5,8 +5,9 @@
  * Where libhttp-parser has no opinion, on purpose or by a limit of its own, the comparison leaves that part out:
  * - methods that it does not know: the rest is compared with GET in its place;
  * - Upgrade, which the server ignores;
- * - Connection lines with other bytes than tokens, commas and blanks, or with empty items: they end its looking for `close`; `close` beside
- *   `keep-alive` on HTTP/1.0, where it keeps the connection; Proxy-Connection, which it takes for Connection;
+ * - Connection lines with other bytes than tokens, commas and blanks, with empty items, or with items that begin like its
+ *   three words but are others: there it loses the next word; `close` beside `keep-alive` on HTTP/1.0, where it keeps the
+ *   connection; Proxy-Connection, which it takes for Connection;
  * - tabs behind values and before a chunk's extension, which RFC 9112 (sections 5 and 7.1.1) allows;
  * - Content-Length or Transfer-Encoding among the trailers, which mean nothing there but are read by it;
  * - everything, when a name begins with Transfer-Encoding and goes on, which it takes for that;
