@@ -267,17 +267,21 @@ static int check_whole(const struct http_head *head)
 static int read_line(struct http_head *head, const uint8_t *head_at, struct span line)
 {
     if (line.length > 0 && !head->has_line)
-        return line.length > HTTP_LINE_BYTES ? URI_TOO_LONG : read_request_line(head, head_at, line);
+        return read_request_line(head, head_at, line);
     if (line.length > 0)
         return read_field(head, head_at, line);
     return head->has_line ? check_whole(head) : HTTP_MORE; /* section 2.2: empty lines before a request mean nothing */
 }
 
-static int wait_for_more(const struct http_head *head, struct span input, size_t limit_bytes)
+/* The line that begins at head->length has so many bytes at least, its CRLF among them. Counted in the same way for a
+ * line whose end has come and one whose end has not, so that it does not matter how the bytes arrive. */
+static int check_line_bytes(const struct http_head *head, size_t bytes, size_t limit_bytes)
 {
-    if (!head->has_line && input.length - head->length > HTTP_LINE_BYTES + 2)
+    if (!head->has_line && bytes > HTTP_LINE_BYTES + 2)
         return URI_TOO_LONG;
-    return input.length >= limit_bytes ? TOO_LARGE : HTTP_MORE;
+    if (head->length + bytes > limit_bytes)
+        return head->has_line ? TOO_LARGE : URI_TOO_LONG;
+    return HTTP_MORE;
 }
 
 int http_parse_head(struct http_head *head, struct span input, size_t limit_bytes)
@@ -287,16 +291,17 @@ int http_parse_head(struct http_head *head, struct span input, size_t limit_byte
         const uint8_t *end = memchr(input.at + head->scanned, '\n', input.length - head->scanned);
         if (end == NULL) {
             head->scanned = (uint32_t)input.length;
-            return wait_for_more(head, input, limit_bytes);
+            return check_line_bytes(head, input.length - head->length + 1, limit_bytes);
         }
         struct span line = span_of(input.at + head->length, (size_t)(end - input.at) - head->length);
-        if (head->length + line.length + 1 > limit_bytes)
-            return head->has_line ? TOO_LARGE : URI_TOO_LONG;
+        int result = check_line_bytes(head, line.length + 1, limit_bytes);
+        if (result != HTTP_MORE)
+            return result;
         if (line.length == 0 || line.at[line.length - 1] != '\r')
             return BAD;
         line.length--;
         head->length = head->scanned = (uint32_t)(end - input.at) + 1;
-        int result = read_line(head, input.at, line);
+        result = read_line(head, input.at, line);
         if (result != HTTP_MORE)
             return result;
     }

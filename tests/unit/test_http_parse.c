@@ -405,9 +405,31 @@ static void long_request_lines(void)
         CU_ASSERT_EQUAL(parse_long(&head, long_input, length, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), 414);
     }
     memset(long_input, 'G', sizeof long_input);
-    CU_ASSERT_EQUAL(parse_long(&head, long_input, HTTP_LINE_BYTES + 2, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), HTTP_MORE);
-    CU_ASSERT_EQUAL(parse_long(&head, long_input, HTTP_LINE_BYTES + 3, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), 414);
+    CU_ASSERT_EQUAL(parse_long(&head, long_input, HTTP_LINE_BYTES + 1, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), HTTP_MORE);
+    CU_ASSERT_EQUAL(parse_long(&head, long_input, HTTP_LINE_BYTES + 2, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), 414);
     CU_ASSERT_EQUAL(parse_long(&head, long_input, sizeof long_input, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), 414);
+}
+
+/* Whatever the line ends with, and wherever the limit of the head lies: cut anywhere, the answer is the same. */
+static void long_lines_of_no_use(void)
+{
+    static const char *const ends[] = {"\n", "\r\n", "\r", " / HTTP/1.1\n", " / HTTP/1.1\r\n", ""};
+    static const size_t limits[] = {HTTP_HEAD_BYTES, HTTP_LINE_BYTES + 3, HTTP_LINE_BYTES + 2, HTTP_LINE_BYTES, 4096};
+    struct http_head head;
+    for (size_t i = 0; i < SUITE_COUNT(ends); i++)
+        for (size_t j = 0; j < SUITE_COUNT(limits); j++)
+            for (size_t blank = 0; blank < 2; blank++)
+                for (size_t bytes = limits[j] - 20; bytes < limits[j] + 20; bytes++) {
+                    memset(long_input, 'G', bytes);
+                    memcpy(long_input, "\r\n\r\n", blank * 4);
+                    strcpy(long_input + bytes, ends[i]);
+                    parse_long(&head, long_input, bytes + strlen(ends[i]), limits[j],
+                               bytes < HTTP_LINE_BYTES ? bytes : HTTP_LINE_BYTES);
+                }
+    memset(long_input, 'G', HTTP_LINE_BYTES + 3);
+    long_input[HTTP_LINE_BYTES + 3] = '\n';
+    CU_ASSERT_EQUAL(parse_long(&head, long_input, HTTP_LINE_BYTES + 4, HTTP_HEAD_BYTES, HTTP_LINE_BYTES), 414);
+    CU_ASSERT_EQUAL(parse_long(&head, long_input, HTTP_LINE_BYTES + 4, 4096, 4096), 414);
 }
 
 /* A head of so many bytes, with a field that fills it. */
@@ -461,6 +483,7 @@ static const struct suite_case cases[] = {
     {"no prefix is done", no_prefix_is_done},
     {"every split", every_split},
     {"long request lines", long_request_lines},
+    {"long lines of no use", long_lines_of_no_use},
     {"long heads", long_heads},
     {"many fields", many_fields},
 };
