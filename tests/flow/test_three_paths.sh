@@ -83,15 +83,14 @@ case_heads_are_the_same_three_times() {
 
 # Which fortune it is, chance decides: the stack's own check knows them all.
 case_fortunes_on_both_paths() {
-    local port version fields
+    local fields='%{http_code} %{content_type} %header{cache-control}' port version
 
     for version in --http1.0 --http1.1; do
-        fields=
         for port in "$MILLRACE_PORT" "$direct_port"; do
-            fields+="$(answer "$port" /fortune "$dir/page" "$version" -w '%{http_code} %{content_type} %header{cache-control};')"
+            check_equal '200 text/html; charset=utf-8 no-store' "$(answer "$port" /fortune "$dir/page" "$version" -w "$fields")" \
+                "$port $version"
             check_match '<pre>' "$(cat "$dir/page")"
         done
-        check_equal "${fields%%;*}" "$(cut -d ';' -f 2 <<<"$fields")" "$version"
     done
     "$root/runtime/stack" check >"$dir/check" 2>&1 || fail "$(tail -n 1 "$dir/check")"
 }
@@ -101,7 +100,7 @@ case_what_is_not_there() {
     check_both /helloo
     check_both /
     check_both '/nowhere?a=b' -d x
-    check_both /nowhere -I
+    check_equal "$(answer "$MILLRACE_PORT" /nowhere "$dir/head" -I)" "$(answer "$direct_port" /nowhere "$dir/head" -I)" HEAD
     check_equal 404 "$(answer "$direct_port" /static/hello.html "$dir/page" | cut -d ' ' -f 1)" 'files are nginx'"'"'s'
 }
 
@@ -148,13 +147,21 @@ case_body_limits_to_the_byte() {
             check_match '^413 ' "$(answer "$port" "$route" "$dir/page" --data-binary "@$dir/over")" "$port$route over"
             check_match '^200 ' "$(answer "$port" "$route" "$dir/page" --data-binary "@$dir/at" -H "$chunked")" \
                 "$port$route at, chunked"
-            check_match '^413 ' "$(answer "$port" "$route" "$dir/page" --data-binary "@$dir/over" -H "$chunked")" \
-                "$port$route over, chunked"
         done
     done <<'END'
 /echo 16777216
 /hello 1048576
 END
+}
+
+# Only reading shows that there is too much: a handler that does not read may have answered before.
+case_chunked_bodies_over_the_limit() {
+    local port
+
+    head -c 16777217 /dev/zero >"$dir/over"
+    for port in "$MILLRACE_PORT" "$direct_port"; do
+        check_match '^413 ' "$(answer "$port" /echo "$dir/page" --data-binary "@$dir/over" -H 'Transfer-Encoding: chunked')" "$port"
+    done
 }
 
 # -- Variables -------------------------------------------------------------------------------------------------------
@@ -242,7 +249,8 @@ case_odd_field_names() {
 
 case_odd_field_values() {
     check_variables '' /env -H 'X-Empty;' -H 'X-Spaces:   a  b   '
-    check_variables '' /env -H $'X-Tabs: \ta\tb\t'
+    check_variables '' /env -H $'X-Tabs: a\tb'
+    check_variables 'tabs around a value' /env -H $'X-Tabs: \ta\tb\t'
     check_variables '' /env -H $'X-Bytes: \xc3\xa4\xff"<>'
     check_variables '' /env -H "X-Long: $(head -c 6000 /dev/zero | tr '\0' l)"
 }
@@ -252,7 +260,8 @@ case_fields_of_the_connection() {
     check_variables '' /env -H 'Connection: keep-alive, X-Hop' -H 'X-Hop: 1' -H 'Keep-Alive: 5'
     check_variables '' /env -H 'Connection: Upgrade' -H 'Upgrade: websocket'
     check_variables '' /env -H 'TE: trailers' -H 'Trailer: X-Sum' -H 'Via: 1.1 x' -H 'Range: bytes=0-1' -H 'If-None-Match: "x"'
-    check_variables '' /env -H 'Authorization: Basic dXNlcjpwYXNz'
+    check_variables 'basic authorization' /env -H 'Authorization: Basic dXNlcjpwYXNz'
+    check_variables '' /env -H 'Authorization: Bearer abc'
 }
 
 case_a_client_that_nobody_trusts_says_where_it_comes_from() {
