@@ -8,9 +8,9 @@
  *
  *   slow_clients PORT COUNT KIND...     (127.0.0.1:PORT; routes /echo, and /flood of tests/apps)
  *
- * Whoever is thrown out comes again at once. One process, one thread. Prints "ready" when all are connected and have
- * sent, or read, what they begin with. Ends with its standard input or with SIGTERM; at the former's end it tells on
- * standard error how many are connected and how often one had to come again.
+ * Whoever is thrown out comes again at once. One process, one thread. Prints "ready" when all have connected and
+ * sent, or read, what they begin with, or have been refused. Ends with its standard input or with SIGTERM; at the
+ * former's end it tells on standard error how many are connected and how often one had to come again.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -51,12 +51,13 @@ struct client {
     int fd;           /* −1: thrown out, comes again with its next turn */
     int seconds_away; /* turns to leave out before that */
     bool begun;       /* its first bytes are sent, or read */
+    bool known;       /* it has begun, or been refused, once */
     size_t upload_left;
 };
 
 static struct client *clients;
 static int port, count, epoll_fd = -1, timer_fd = -1;
-static long begun_count, again_count;
+static long begun_count, known_count, again_count;
 static bool announced;
 
 static void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
@@ -81,16 +82,23 @@ static void watch(int fd, uint32_t events, uint64_t number)
 
 /* -- a client ----------------------------------------------------------------------------------------------------- */
 
-static void note_begun(struct client *client)
+static void note_known(struct client *client)
 {
-    if (client->begun)
+    if (client->known)
         return;
-    client->begun = true;
-    if (++begun_count == count && !announced) {
+    client->known = true;
+    if (++known_count == count) {
         announced = true;
         puts("ready");
         fflush(stdout);
     }
+}
+
+static void note_begun(struct client *client)
+{
+    begun_count += !client->begun;
+    client->begun = true;
+    note_known(client);
 }
 
 static void leave(struct client *client)
@@ -101,6 +109,7 @@ static void leave(struct client *client)
     begun_count -= client->begun;
     client->begun = false;
     again_count++;
+    note_known(client);
 }
 
 static void send_upload(struct client *client)
@@ -214,7 +223,7 @@ static void take_turns(void)
     for (; turns > 0; turns--)
         take_turn(&clients[taken++ % count]);
     if (!announced && taken / count > PATIENCE_S)
-        die("only %ld of %d could begin", begun_count, count);
+        die("only %ld of %d could connect", known_count, count);
 }
 
 /* Returns false at the end of standard input. */
