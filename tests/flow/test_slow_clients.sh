@@ -20,13 +20,21 @@ no_process_left() {
     ! grep -qsFf "$dir/mark" /proc/[0-9]*/environ
 }
 
-case_slow_clients_delay_nobody() {
+check_nobody_is_delayed() { # kinds
     [ "$(nproc)" -ge 2 ] || skip 'one CPU: two are needed, one serves, one asks'
-    slow 3 1 || fail "$(tail -n 1 "$dir/slow")"
+    slow 3 1 "SLOW_KINDS=$1" || fail "$(tail -n 1 "$dir/slow")"
     check_match ': reached$' "$(tail -n 1 "$dir/slow")"
     check_equal 6 "$(grep -c '^window .* 200 requests, 0 failed;' "$dir/slow")" 'windows'
     check_equal 3 "$(grep -c '^window .*; slow: 132 of 132 connected, 0 had to come again' "$dir/slow")" 'with slow clients'
     no_process_left || fail 'processes are left'
+}
+
+case_slow_senders_delay_nobody() {
+    check_nobody_is_delayed 'head body'
+}
+
+case_slow_senders_and_readers_that_stop_delay_nobody() {
+    check_nobody_is_delayed 'head body reader'
 }
 
 case_bad_usage() {
