@@ -96,7 +96,7 @@ $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
 $(BUILD)/tests/unit/test_http_second_opinion: $(BUILD)/obj/tests/second_opinion.o
 
 # -- small measurements ------------------------------------------------------------------------------------------------
-MICRO := $(addprefix $(BUILD)/micro/,null_responder libfcgi_loop idle_connections slow_clients steady_client)
+MICRO := $(addprefix $(BUILD)/micro/,null_responder null_http libfcgi_loop idle_connections slow_clients steady_client)
 
 $(BUILD)/micro/%: bench/micro/%.c
 	@mkdir -p $(@D)
@@ -135,7 +135,8 @@ check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TE
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport bench-slow asan tsan fuzz soak life install uninstall format tidy clean
+.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow
+.PHONY: asan tsan fuzz soak life install uninstall format tidy clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 26
@@ -171,6 +172,11 @@ bench-transport: ## the transport against a responder that does nothing; idle co
 	@bench/micro/transport
 	@bench/micro/idle
 	@bench/micro/sleepers
+
+bench-direct: ## the HTTP listener against a server that does nothing, nginx's files, and the way through nginx
+	@runtime/packages bench
+	@+$(MAKE) --no-print-directory all $(MICRO)
+	@bench/micro/direct
 
 bench-slow: ## what slow clients on the server's own HTTP take from the others
 	@runtime/packages bench
@@ -211,7 +217,8 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	    -Iruntime -I$(shell pg_config --includedir)
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
-	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers bench/micro/slow .ci/run
+	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers \
+	    bench/micro/direct bench/micro/slow .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build

@@ -22,6 +22,24 @@ need() { # command package
     command -v "$1" >/dev/null || fail "$1 is not installed: apt-get install $2"
 }
 
+check_ports() { # how many, beginning with nginx's
+    local last=$((port + $1 - 1))
+    check_port
+    local port
+    for ((port = last - $1 + 1; port <= last; port++)); do
+        ! port_is_taken || fail "port $port is in use: set MILLRACE_PORT to another"
+    done
+}
+
+# Descriptors enough for that many connections of one process, and what it has open besides.
+allow_connections() { # count
+    local spare=256
+    ulimit -n "$(ulimit -H -n)"
+    [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge $(($1 + spare)) ] ||
+        fail "$1 connections take $(($1 + spare)) descriptors a process, and the hard limit\
+ (ulimit -H -n) is $(ulimit -n): raise it, or open fewer"
+}
+
 need_built() { # file...
     local file
     for file in "$@"; do
@@ -29,14 +47,13 @@ need_built() { # file...
     done
 }
 
-begin() {
+begin() { # how many ports
     [ "$(nproc)" -ge 2 ] || fail "this takes two CPUs: one serves, one generates"
     [ -r /proc/self/schedstat ] || fail "this kernel has no /proc/PID/schedstat, which tells the CPU time"
     need wrk wrk
     need nginx nginx
     need curl curl
-    check_port
-    if port_is_taken; then fail "port $port is in use: set MILLRACE_PORT to another"; fi
+    check_ports "$1"
     trap clean_up EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
@@ -130,23 +147,81 @@ start_front() { # upstream...
     wait_for "$work/nginx.pid"
 }
 
-check_bytes() { # path bytes
-    local got
-    got=$(curl -s -f "http://127.0.0.1:$port$1" | wc -c) || fail "$1 is not answered"
-    [ "$got" = "$2" ] || fail "$1 answers $got bytes instead of $2"
+# -- connections that rest --------------------------------------------------------------------------------------------
+
+open_files() { # pid
+    local files=("/proc/$1/fd/"*)
+    echo ${#files[@]}
+}
+
+# Adds the seconds that it took to $work/opening.
+open_connections() { # place count
+    local ready='' begun=$EPOCHREALTIME
+    # Its standard input is a pipe of this script: however the script ends, the connections do as well.
+    coproc opener { exec taskset -c 1 "$build/micro/idle_connections" "$@" 2>"$work/opener.out"; }
+    # shellcheck disable=SC2154 # coproc sets it
+    pid[opener]=$opener_PID
+    read -r -t 120 -u "${opener[0]}" ready || true
+    [ "$ready" = ready ] || fail "the connections do not open: $(tail -n 1 "$work/opener.out")"
+    awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }' >>"$work/opening"
+}
+
+# The server had that many files open before it got the connections. nginx may have opened or closed some of its own
+# meanwhile, at most the 64 that it keeps.
+close_connections() { # server's pid, files before, count
+    [ "$(open_files "$1")" -ge $(($2 + $3 - 64)) ] || fail "the server did not keep the connections"
+    kill "${pid[opener]}"
+    wait_for_end opener 2>/dev/null || true
+    wait_for_files "$1" $(($2 + 64))
+}
+
+wait_for_files() { # pid, how many at most
+    local tries=400
+    while [ "$(open_files "$1")" -gt "$2" ]; do
+        [ $((tries -= 1)) -gt 0 ] || fail "the server does not close its connections"
+        sleep 0.05
+    done
 }
 
 # -- measuring --------------------------------------------------------------------------------------------------------
 
-# Leaves wrk's report in $work/NAME.out.
-start_wrk() { # name path connections seconds
-    start "$1" 1 wrk -t1 "-c$3" "-d$4" --latency "http://127.0.0.1:$port$2"
+address() { # path on nginx, or :PORT/PATH
+    case $1 in
+    :*) echo "http://127.0.0.1$1" ;;
+    *) echo "http://127.0.0.1:$port$1" ;;
+    esac
 }
 
-# Answers that are no 200 void the run.
+check_bytes() { # path bytes
+    local got
+    got=$(curl -s -f "$(address "$1")" | wc -c) || fail "$1 is not answered"
+    [ "$got" = "$2" ] || fail "$1 answers $got bytes instead of $2"
+}
+
+# Of processes and their children, by the scheduler's nanoseconds.
+cpu_ns() { # pid...
+    local parent one files=()
+    for parent in "$@"; do
+        for one in "$parent" $(cat "/proc/$parent/task/$parent/children"); do
+            files+=("/proc/$one/task/"*/schedstat)
+        done
+    done
+    awk '{ sum += $1 } END { printf "%.0f\n", sum }' "${files[@]}"
+}
+
+# Leaves wrk's report in $work/NAME.out.
+start_wrk() { # name path connections seconds
+    start "$1" 1 wrk -t1 "-c$3" "-d$4" --latency "$(address "$2")"
+}
+
+# Answers that are no 200 void the run. Returns 1 then.
+wrk_is_right() { # name
+    ! grep -E 'Non-2xx|Socket errors' "$work/$1.out" >"$work/errors"
+}
+
 wait_for_wrk() { # name
     wait_for_end "$1" || fail "wrk failed: $(tail -n 1 "$work/$1.out")"
-    ! grep -E 'Non-2xx|Socket errors' "$work/$1.out" >"$work/errors" || fail "$1: $(cat "$work/errors")"
+    wrk_is_right "$1" || fail "$1: $(cat "$work/errors")"
 }
 
 run_wrk() { # name path connections seconds
@@ -172,18 +247,30 @@ show_round() { # round
     [ "$1" != "$rounds" ] || printf '\r%*s\r' 24 '' >&2
 }
 
-# One line of numbers from standard input: their median, [first and third quartile], lowest and highest.
+# One line of numbers from standard input: their median, [first and third quartile], lowest and highest, and whether the
+# median is what it must be, where that begins with "at least" or "at most" and a number.
 print_spread() { # label [what it must be]
-    sort -g | awk -v label="$1" -v target="${2:+  ($2)}" '
+    sort -g | awk -v label="$1" -v must="${2:-}" '
         function quantile(p,    at, below) {
             at = 1 + p * (NR - 1)
             below = int(at)
             return below == NR ? v[NR] : v[below] + (at - below) * (v[below + 1] - v[below])
         }
+        function judged(median,    word) {
+            if (must == "") return ""
+            split(must, word, " ")
+            if (word[1] != "at") return "  (" must ")"
+            if (word[2] == "least" ? median >= word[3] : median <= word[3]) return "  (" must ": reached)"
+            return "  (" must ": not reached)"
+        }
         { v[NR] = $1 }
         END {
+            if (NR == 0) {
+                printf "%-54s not measured\n", label
+                exit
+            }
             printf "%-54s %8.3f  [%.3f, %.3f]  %.3f to %.3f%s\n", label, quantile(0.5), quantile(0.25), quantile(0.75),
-                v[1], v[NR], target
+                v[1], v[NR], judged(quantile(0.5))
         }'
 }
 

@@ -1,12 +1,16 @@
 /*
- * idle_connections.c: holds kept FastCGI connections open as nginx would between requests. Each one first gets an
- * answer to a request for /hello, so that the server has really accepted it and waits for the next.
+ * idle_connections.c: holds kept connections open: FastCGI ones as nginx would between requests, or HTTP ones as
+ * clients would. Each one first gets an answer to a request for /hello, so that the server has really accepted it and
+ * waits for the next.
  *
- *   idle_connections SOCKET COUNT
+ *   idle_connections SOCKET COUNT            FastCGI on a unix socket
+ *   idle_connections 127.0.0.1:PORT COUNT    HTTP
  *
  * One process, one thread. Prints "ready" when all are open; ends with its standard input, or with SIGTERM.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +33,10 @@
 #define COUNT_MAX   1000000
 #define SPARE_FILES 16 /* standard input and output, and what was inherited */
 #define PATIENCE_S  10
+
+/* An address has about 28,000 ports for its clients: so many connections come from 127.0.0.2, the next from .3. */
+#define CONNECTIONS_PER_ADDRESS 5000
+#define ADDRESSES               200
 
 static void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
@@ -56,7 +64,27 @@ static void raise_file_limit(long count)
             count + SPARE_FILES, (uintmax_t)files.rlim_max);
 }
 
-/* -- the request ------------------------------------------------------------------------------------------------- */
+/* Neither connecting, which blocks while the server's backlog is full, nor an answer is waited for endlessly. */
+static int open_socket(int family)
+{
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0)
+        die("socket: %s", strerror(errno));
+    return fd;
+}
+
+static void receive(int fd, uint8_t *bytes, size_t length)
+{
+    ssize_t got = length == 0 ? 0 : recv(fd, bytes, length, MSG_WAITALL);
+    if (got < 0)
+        die("no answer: %s", errno == EAGAIN ? "nothing comes" : strerror(errno));
+    if ((size_t)got < length)
+        die("the answer is cut: the server has closed the connection, or nothing more comes");
+}
+
+/* -- FastCGI ------------------------------------------------------------------------------------------------------ */
 
 static size_t put_record(uint8_t *to, int type, const uint8_t *content, size_t length)
 {
@@ -76,7 +104,7 @@ static size_t put_pair(uint8_t *to, const char *name, const char *value)
     return 2 + name_length + value_length;
 }
 
-static size_t make_request(uint8_t *request)
+static size_t make_records(uint8_t *request)
 {
     static const char *const pairs[][2] = {
         {"GATEWAY_INTERFACE", "CGI/1.1"},
@@ -101,31 +129,8 @@ static size_t make_request(uint8_t *request)
     return at + put_record(request + at, STDIN, NULL, 0);
 }
 
-/* -- the connections ---------------------------------------------------------------------------------------------- */
-
-/* Connecting blocks while the server's backlog is full; neither that nor an answer is waited for endlessly. */
-static int open_connection(const struct sockaddr_un *address)
-{
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
-        connect(fd, (const struct sockaddr *)address, sizeof *address) < 0)
-        return -1;
-    return fd;
-}
-
-static void receive(int fd, uint8_t *bytes, size_t length)
-{
-    ssize_t got = length == 0 ? 0 : recv(fd, bytes, length, MSG_WAITALL);
-    if (got < 0)
-        die("no answer: %s", errno == EAGAIN ? "nothing comes" : strerror(errno));
-    if ((size_t)got < length)
-        die("the answer is cut: the server has closed the connection, or nothing more comes");
-}
-
 /* Takes records until the request's end. A CGI answer has a Status line only when it is no plain 200. */
-static void check_answer(int fd)
+static void check_records(int fd)
 {
     static uint8_t content[65535 + 255];
     for (;;) {
@@ -144,21 +149,99 @@ static void check_answer(int fd)
     }
 }
 
-static void open_all(const char *path, long count)
+static int connect_unix(const char *path, long number)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    uint8_t request[1024];
-    size_t length = make_request(request);
+    int fd = open_socket(AF_UNIX);
+    (void)number;
     if (strlen(path) >= sizeof address.sun_path)
         die("%s: longer than the path of a unix socket can be", path);
     strcpy(address.sun_path, path);
+    return connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -1 : fd;
+}
+
+/* -- HTTP --------------------------------------------------------------------------------------------------------- */
+
+static size_t make_head(uint8_t *request)
+{
+    static const char head[] = "GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    memcpy(request, head, sizeof head - 1);
+    return sizeof head - 1;
+}
+
+/* Returns the whole answer's length, or 0 while its head is not complete. Dies of an answer that is not wanted. */
+static size_t answer_length(const char *answer)
+{
+    static const char ok[] = "HTTP/1.1 200 ", length[] = "\r\nContent-Length: ";
+    const char *blank = strstr(answer, "\r\n\r\n"), *field = strcasestr(answer, length);
+    if (blank == NULL)
+        return 0;
+    if (strncmp(answer, ok, sizeof ok - 1) != 0)
+        die("/hello answers %.*s", (int)strcspn(answer, "\r\n"), answer);
+    if (field == NULL || field > blank)
+        die("the answer to /hello has no Content-Length");
+    return (size_t)(blank + 4 - answer) + strtoul(field + sizeof length - 1, NULL, 10);
+}
+
+static void check_page(int fd)
+{
+    static char answer[65536];
+    size_t got = 0, whole = 0;
+    while (whole == 0 || got < whole) {
+        ssize_t more = recv(fd, answer + got, sizeof answer - 1 - got, 0);
+        if (more <= 0)
+            die("no whole answer to /hello: %s", more == 0 ? "it is cut, or too long" : strerror(errno));
+        got += (size_t)more;
+        answer[got] = '\0';
+        whole = answer_length(answer);
+    }
+    if (got > whole)
+        die("the answer to /hello is longer than it says");
+}
+
+/*
+ * Closed with a reset, as it is at the end of this process, a connection leaves no port behind that waits for a minute.
+ */
+static int connect_tcp(const char *place, long number)
+{
+    const struct linger reset = {.l_onoff = 1};
+    const int on = 1;
+    struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
+    char host[INET_ADDRSTRLEN] = "";
+    const char *colon = strchr(place, ':');
+    int fd = open_socket(AF_INET);
+    strncpy(host, place, (size_t)(colon - place) < sizeof host ? (size_t)(colon - place) : sizeof host - 1);
+    to.sin_port = htons((uint16_t)atoi(colon + 1));
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + (uint32_t)(number / CONNECTIONS_PER_ADDRESS % ADDRESSES));
+    if (inet_pton(AF_INET, host, &to.sin_addr) != 1)
+        die("%s: no IPv4 address and port", place);
+    if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) < 0 ||
+        setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) < 0 ||
+        bind(fd, (const struct sockaddr *)&from, sizeof from) < 0 ||
+        connect(fd, (const struct sockaddr *)&to, sizeof to) < 0)
+        return -1;
+    return fd;
+}
+
+/* -- both --------------------------------------------------------------------------------------------------------- */
+
+static const struct protocol {
+    size_t (*make_request)(uint8_t *request);       /* at most 1024 bytes; returns how many */
+    int (*connect)(const char *place, long number); /* returns -1 with errno */
+    void (*check_answer)(int fd);
+} fastcgi = {make_records, connect_unix, check_records}, http = {make_head, connect_tcp, check_page};
+
+static void open_all(const struct protocol *protocol, const char *place, long count)
+{
+    uint8_t request[1024];
+    size_t length = protocol->make_request(request);
     for (long i = 0; i < count; i++) {
-        int fd = open_connection(&address);
+        int fd = protocol->connect(place, i);
         if (fd < 0)
-            die("%s: connection %ld of %ld: %s", path, i + 1, count, strerror(errno));
+            die("%s: connection %ld of %ld: %s", place, i + 1, count, strerror(errno));
         if (send(fd, request, length, MSG_NOSIGNAL) != (ssize_t)length)
-            die("%s: cannot send on connection %ld: %s", path, i + 1, strerror(errno));
-        check_answer(fd);
+            die("%s: cannot send on connection %ld: %s", place, i + 1, strerror(errno));
+        protocol->check_answer(fd);
     }
 }
 
@@ -176,11 +259,11 @@ int main(int argc, char **argv)
     char *end = NULL;
     long count = argc == 3 ? strtol(argv[2], &end, 10) : 0;
     if (argc != 3 || *end != '\0' || count < 1 || count > COUNT_MAX) {
-        fprintf(stderr, "usage: idle_connections SOCKET COUNT (1 to %d)\n", COUNT_MAX);
+        fprintf(stderr, "usage: idle_connections {SOCKET|127.0.0.1:PORT} COUNT (1 to %d)\n", COUNT_MAX);
         return 2;
     }
     raise_file_limit(count);
-    open_all(argv[1], count);
+    open_all(strchr(argv[1], ':') != NULL ? &http : &fastcgi, argv[1], count);
     puts("ready");
     fflush(stdout);
     wait_for_end_of_input();
