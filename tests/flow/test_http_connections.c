@@ -186,14 +186,14 @@ static void answers_of_every_size(void)
 /* -- HEAD -----------------------------------------------------------------------------------------------------------
  */
 
-/* The head of GET without the body, whatever the application does; where its length is not known it may be missing. */
+/* The head of GET without the body, whatever the application does; where its length is not known it may be
+ * missing, and one of 0 could be that of a handler that looks at the method. */
 static void head_on_every_route(void)
 {
-    static const char *const routes[] = {"/hello",      "/bighello",    "/page8k",           "/env",
-                                         "/echo",       "/bigout?8000", "/bigout?60000",     "/nowhere",
-                                         "/status?204", "/status?304",  "/status?404",       "/status?500",
-                                         "/nothing?0",  "/bigout?0",    "/errout?10",        "/bigout?500000",
-                                         "/ticker",     "/formats",     "/bigout?500000,777"};
+    static const char *const routes[] = {
+        "/hello",     "/bighello",      "/page8k",     "/echo",       "/bigout?8000",      "/bigout?60000",
+        "/nowhere",   "/status?204",    "/status?304", "/status?404", "/status?500",       "/nothing?0",
+        "/errout?10", "/bigout?500000", "/ticker",     "/formats",    "/bigout?500000,777"};
     static char of_get[65536];
     char request[200];
 
@@ -374,12 +374,12 @@ static bool has_been_told(void *context)
     return server_log_count(context, "watcher by poll: told") > 0;
 }
 
-/* Half closed is not gone; closed is. */
+/* Half closed is not gone; closed is, where the socket tells one from the other: over TCP they are the same FIN. */
 static void half_closed_is_not_gone(void)
 {
     struct server *server = direct_start(NULL);
 
-    http_open(&http, direct_address());
+    http_open(&http, direct_local());
     http_send(&http, "GET /watcher?poll HTTP/1.1\r\n" HOST "\r\n");
     shutdown(http.link->fd, SHUT_WR);
     CU_ASSERT_FALSE(deadline_wait(400, has_been_told, server));
