@@ -18,11 +18,13 @@ static struct {
 
 struct server *direct_start(const char *options)
 {
-    char all[2048];
+    static int number; /* workers of a server that was killed may still listen for a moment */
+    char all[2048], name[16];
 
     direct.is_shared = false;
+    snprintf(name, sizeof name, "http%d", ++number);
     snprintf(direct.address, sizeof direct.address, "127.0.0.1:%d", server_free_port());
-    snprintf(direct.local, sizeof direct.local, "unix:%s", server_scratch("http"));
+    snprintf(direct.local, sizeof direct.local, "unix:%s", server_scratch(name));
     snprintf(all, sizeof all, "http = { \"%s\", \"%s\" }\n%s", direct.address, direct.local, options ? options : "");
     direct.server = server_start(all);
     direct.workers = server_workers_without(direct.server, 0);

@@ -429,7 +429,7 @@ static void several_listeners(void)
 
     snprintf(first, sizeof first, "127.0.0.1:%d", server_free_port());
     snprintf(second, sizeof second, "[::1]:%d", server_free_port());
-    snprintf(socket, sizeof socket, "unix:%s", server_scratch("http2"));
+    snprintf(socket, sizeof socket, "unix:%s", server_scratch("other"));
     snprintf(options, sizeof options, "http = { \"%s\", \"%s\", \"%s\" }", first, second, socket);
     if (!link_try_new("[::1]:1") && errno == EADDRNOTAVAIL)
         suite_skip("there is no IPv6 here");
