@@ -99,6 +99,8 @@ int variables_add_field(struct variables *variables, char *entry, size_t name_le
     if (name_length > FIELD_LENGTH && memcmp(entry, FIELD, FIELD_LENGTH) == 0) {
         unsigned mix = (unsigned)name_length * 7 + (unsigned char)entry[FIELD_LENGTH] * 5 +
                        (unsigned char)entry[name_length - 1] * 3 + (unsigned char)entry[name_length / 2 + 2];
+        if (name_length == 10 && memcmp(entry, "HTTP_PROXY", 10) == 0)
+            return 0;
         uint64_t bit = UINT64_C(1) << (mix & 63);
         int place = variables->fields & bit ? find(variables, entry, name_length) : -1;
         variables->fields |= bit;

@@ -40,7 +40,7 @@ const char *variables_value(const struct variables *variables, const char *name)
 int variables_change(struct variables *variables, const char *name, struct span value) __attribute__((warn_unused_result));
 
 /* Adds an entry whose name has `name_length` bytes. Where it is a header field's (HTTP_...) that is there already, the
- * two become one: section 4.1.18. */
+ * two become one: section 4.1.18. HTTP_PROXY is left out: programs would take their proxy from it. */
 int variables_add_field(struct variables *variables, char *entry, size_t name_length)
     __attribute__((warn_unused_result));
 

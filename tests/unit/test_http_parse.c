@@ -217,7 +217,7 @@ static const struct head_case {
     {"half of it", WITH("Transfer-Encoding: chunke"), 501, NULL},
     {"with a parameter", WITH("Transfer-Encoding: chunked;a=b"), 501, NULL},
     {"in quotes", WITH("Transfer-Encoding: \"chunked\""), 501, NULL},
-    {"nothing", WITH("Transfer-Encoding:"), 501, NULL},
+    {"nothing", WITH("Transfer-Encoding:"), 400, NULL},
     {"a vertical tab", WITH("Transfer-Encoding: \vchunked"), 400, NULL},
     {"chunked on 1.0", OLD(CHUNKED), 400, NULL},
     /* -- Connection -- */
