@@ -194,7 +194,7 @@ tsan: ## the tests under ThreadSanitizer
 	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread check-build
 	@TSAN_OPTIONS="atexit_sleep_ms=0 $$TSAN_OPTIONS" BUILD=$(BUILD)/tsan exec tests/run
 
-fuzz: ## FUZZ_SECONDS=60: fuzz every entry for that long, then print the parser's line coverage
+fuzz: ## FUZZ_SECONDS=60: fuzz every entry for that long, then print the parsers' line coverage
 	@runtime/packages fuzz
 	@+$(MAKE) --no-print-directory $(FUZZ_ENTRIES:%=$(BUILD)/fuzz/fuzz_%)
 	@exec tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_ENTRIES)
