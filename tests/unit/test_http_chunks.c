@@ -57,6 +57,7 @@ static const struct chunk_case {
     {"no CRLF behind data", BYTES("5\r\nhello5\r\n"), HTTP_CHUNK_BAD, "hello", 0},
     {"LF behind data", BYTES("5\r\nhello\n0\r\n\r\n"), HTTP_CHUNK_BAD, "hello", 0},
     {"CR alone behind data", BYTES("5\r\nhello\r0\r\n\r\n"), HTTP_CHUNK_BAD, "hello", 0},
+    {"CR and another byte behind data", BYTES("5\r\nhello\rx0\r\n\r\n"), HTTP_CHUNK_BAD, "hello", 0},
     {"data behind the last chunk", BYTES("0\r\nhello\r\n\r\n"), HTTP_CHUNK_BAD, "", 0},
     {"a folded trailer", BYTES("0\r\nA: b\r\n c\r\n\r\n"), HTTP_CHUNK_BAD, "", 0},
     {"a blank before a trailer's colon", BYTES("0\r\nA : b\r\n\r\n"), HTTP_CHUNK_BAD, "", 0},

@@ -50,6 +50,7 @@ static const struct head_case {
     /* -- lines -- */
     {"LF alone after the request line", BYTES("GET / HTTP/1.1\nHost: a\r\n\r\n"), 400, NULL},
     {"LF alone after a field", BYTES(LINE "Host: a\n\r\n"), 400, NULL},
+    {"LF alone after a field that says nothing", BYTES(LINE HOST "A: bc\n" END), 400, NULL},
     {"LF alone at the end", BYTES(LINE HOST "\n"), 400, NULL},
     {"LF alone before", BYTES("\n" LINE HOST END), 400, NULL},
     {"CR alone before", BYTES("\r" LINE HOST END), 400, NULL},
