@@ -69,10 +69,16 @@ static bool is_target(struct span target)
     return target.length > 0;
 }
 
+/* RFC 3986 section 3.2.2: a letter, a digit, or one of -._~!$&'()*+,;=% */
+static bool is_name_byte(uint8_t byte)
+{
+    static const uint32_t bytes[8] = {0, 0x2bff7ff2, 0x87fffffe, 0x47fffffe};
+    return bytes[byte >> 5] >> (byte & 31) & 1;
+}
+
 /* A host name or an address, and a port if there is a colon. */
 static bool is_host(struct span host)
 {
-    static const char others[] = "-._~!$&'()*+,;=%";
     size_t i = 0;
     if (host.length > 0 && host.at[0] == '[') {
         const uint8_t *end = memchr(host.at, ']', host.length);
@@ -83,8 +89,7 @@ static bool is_host(struct span host)
                 return false;
         i++;
     } else {
-        while (i < host.length &&
-               (token_is_alphanumeric(host.at[i]) || (host.at[i] != '\0' && strchr(others, host.at[i]) != NULL)))
+        while (i < host.length && is_name_byte(host.at[i]))
             i++;
         if (i == 0)
             return false;
@@ -236,13 +241,14 @@ static int understand(struct http_head *head, const uint8_t *head_at, struct spa
 
 static int read_field(struct http_head *head, const uint8_t *head_at, struct span line)
 {
-    const uint8_t *colon = memchr(line.at, ':', line.length);
-    if (colon == NULL)
+    struct span name =
+        span_take(&line, token_length(line)); /* a folded line begins with a blank, which no name holds */
+    if (name.length == 0 || line.length == 0 || line.at[0] != ':')
         return BAD;
-    struct span name = span_of(line.at, (size_t)(colon - line.at));
-    struct span value = token_trim(span_of(colon + 1, line.length - name.length - 1));
-    if (!token_is_token(name) || !token_is_value(value))
-        return BAD; /* a folded line begins with a blank, which no name holds */
+    span_take(&line, 1);
+    struct span value = token_trim(line);
+    if (!token_is_value(value))
+        return BAD;
     if (head->field_count == HTTP_FIELDS_MAX)
         return TOO_LARGE;
     head->fields[head->field_count++] =

@@ -13,6 +13,7 @@
 
 #define NAMES_BYTES 384 /* of the variables that every request has: their names, `=`, NUL and short values */
 #define FIELD_NAME  "HTTP_"
+#define OWN_ENTRIES 10 /* beside those of the origin and of fields: SCRIPT_NAME and PATH_INFO as well */
 
 /* The block that is being filled, and the variables that point into it. */
 struct block {
@@ -21,15 +22,7 @@ struct block {
     const uint8_t *head_at;
 };
 
-/* Where the next entry begins. */
-static char *begin(struct block *block, const char *name)
-{
-    char *entry = block->at;
-    block->at = stpcpy(block->at, name);
-    return entry;
-}
-
-static void put(struct block *block, struct span value)
+static inline void put(struct block *block, struct span value)
 {
     if (value.length > 0)
         memcpy(block->at, value.at, value.length);
@@ -37,9 +30,10 @@ static void put(struct block *block, struct span value)
 }
 
 /* `name` ends with its `=`. Returns the value, NULL when memory is short. */
-static const char *add(struct block *block, const char *name, struct span value)
+static inline const char *add(struct block *block, const char *name, struct span value)
 {
-    char *entry = begin(block, name);
+    char *entry = block->at;
+    put(block, span_text(name));
     const char *start = block->at;
     put(block, value);
     *block->at++ = '\0';
@@ -48,40 +42,31 @@ static const char *add(struct block *block, const char *name, struct span value)
 
 static int add_origin(struct block *block, const struct origin *origin)
 {
-    struct span entries = origin_entries(origin);
-    char *entry = block->at, *end = entry + entries.length;
-    memcpy(entry, entries.at, entries.length);
-    block->at = end;
-    for (; entry < end; entry += strlen(entry) + 1)
-        if (variables_add(block->variables, entry) < 0)
+    char *entries = block->at;
+    put(block, origin_entries(origin));
+    for (int i = 0; i < origin->count; i++)
+        if (variables_add(block->variables, entries + origin->places[i]) < 0)
             return -1;
     return 0;
 }
 
 /* Letters, digits and `-` alone, as front ends have it: names that differ only in what becomes `_` would pass for each
  * other. */
-static bool is_passed_on(struct span name)
-{
-    for (size_t i = 0; i < name.length; i++)
-        if (!token_is_alphanumeric(name.at[i]) && name.at[i] != '-')
-            return false;
-    return true;
-}
-
 static int add_field(struct block *block, struct span name, struct span value)
 {
-    if (!is_passed_on(name))
-        return 0;
-    char *entry = begin(block, FIELD_NAME);
+    char *entry = block->at, *at = entry + sizeof FIELD_NAME - 1;
+    memcpy(entry, FIELD_NAME, sizeof FIELD_NAME - 1);
     for (size_t i = 0; i < name.length; i++) {
         uint8_t byte = name.at[i];
-        *block->at++ = (char)(byte == '-' ? '_' : byte >= 'a' && byte <= 'z' ? byte - 'a' + 'A' : byte);
+        if (!token_is_alphanumeric(byte) && byte != '-')
+            return 0;
+        *at++ = (char)(byte == '-' ? '_' : byte >= 'a' ? byte - 'a' + 'A' : byte);
     }
-    size_t name_length = (size_t)(block->at - entry);
+    block->at = at;
     *block->at++ = '=';
     put(block, value);
     *block->at++ = '\0';
-    return variables_add_field(block->variables, entry, name_length);
+    return variables_add_field(block->variables, entry, (size_t)(at - entry));
 }
 
 static int add_fields(struct block *block, const struct http_head *head)
@@ -123,7 +108,7 @@ static int begin_block(struct block *block, const struct request *request, const
     size_t bytes =
         origin->length + 3 * (size_t)head->length + (size_t)head->field_count * sizeof FIELD_NAME + NAMES_BYTES;
     *block = (struct block){arena_take(variables->arena, bytes), variables, request->input + request->input_start};
-    return block->at == NULL ? -1 : 0;
+    return block->at == NULL ? -1 : variables_reserve(variables, origin->count + head->field_count + OWN_ENTRIES);
 }
 
 static int add_all(struct block *block, struct request *request, const struct origin *origin)
@@ -137,7 +122,6 @@ static int add_all(struct block *block, struct request *request, const struct or
         add(block, head->minor == 1 ? "SERVER_PROTOCOL=HTTP/1.1" : "SERVER_PROTOCOL=HTTP/1.0", span_of("", 0)) ==
             NULL ||
         add(block, "SERVER_NAME=", host_name(http_part_of(at, head->host), origin)) == NULL ||
-        add(block, "REQUEST_SCHEME=", span_text("http")) == NULL ||
         (request->method = add(block, "REQUEST_METHOD=", http_part_of(at, head->method))) == NULL ||
         (request->uri = add(block, lacks_slash ? "REQUEST_URI=/" : "REQUEST_URI=", uri)) == NULL ||
         add(block, "QUERY_STRING=", http_part_of(at, head->query)) == NULL ||

@@ -61,6 +61,7 @@ struct origin *origin_new(const struct sockaddr *remote, const struct sockaddr *
     add(text, &length, "REMOTE_ADDR", client.address);
     add(text, &length, "REMOTE_PORT", client.port);
     add(text, &length, "REMOTE_USER", "");
+    add(text, &length, "REQUEST_SCHEME", "http");
     return origin_copy(span_of(text, length));
 }
 
@@ -71,16 +72,21 @@ struct origin *origin_copy(struct span memory)
     if (origin == NULL)
         return NULL;
     origin->length = (uint16_t)memory.length;
+    origin->count = 0;
     memcpy(origin->memory, memory.at, memory.length);
+    struct span entries = origin_entries(origin);
+    for (size_t place = 0; place < entries.length && origin->count < ORIGIN_ENTRIES;
+         place += strlen((const char *)entries.at + place) + 1)
+        origin->places[origin->count++] = (uint16_t)place;
     return origin;
 }
 
 const char *origin_value(const struct origin *origin, const char *name)
 {
-    struct span entries = origin_entries(origin);
+    const char *entries = (const char *)origin_entries(origin).at;
     size_t name_length = strlen(name);
-    while (entries.length > 0) {
-        const char *entry = (const char *)span_take(&entries, strlen((const char *)entries.at) + 1).at;
+    for (int i = 0; i < origin->count; i++) {
+        const char *entry = entries + origin->places[i];
         if (strncmp(entry, name, name_length) == 0 && entry[name_length] == '=')
             return entry + name_length + 1;
     }

@@ -10,10 +10,13 @@
 
 #include "base/span.h"
 
-#define ORIGIN_BYTES 512 /* of its memory, at most */
+#define ORIGIN_ENTRIES 8
+#define ORIGIN_BYTES   512 /* of its memory, at most */
 
 struct origin {
     uint16_t length;
+    uint8_t count;
+    uint16_t places[ORIGIN_ENTRIES]; /* where each entry begins, within the entries */
     char memory[]; /* ORIGIN_TRUSTED or not, then `NAME=value` entries, each with its NUL */
 };
 

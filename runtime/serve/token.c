@@ -16,20 +16,41 @@ bool token_is_token_byte(uint8_t byte)
     return token_bytes[byte >> 5] >> (byte & 31) & 1;
 }
 
-bool token_is_token(struct span text)
+size_t token_length(struct span text)
 {
-    for (size_t i = 0; i < text.length; i++)
-        if (!token_is_token_byte(text.at[i]))
-            return false;
-    return text.length > 0;
+    size_t length = 0;
+    while (length < text.length && (token_bytes[text.at[length] >> 5] >> (text.at[length] & 31) & 1))
+        length++;
+    return length;
 }
 
-bool token_is_value(struct span text)
+bool token_is_token(struct span text)
 {
-    for (size_t i = 0; i < text.length; i++)
-        if ((text.at[i] < ' ' && text.at[i] != '\t') || text.at[i] == 0x7f)
+    return text.length > 0 && token_length(text) == text.length;
+}
+
+static bool is_text(const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((bytes[i] < ' ' && bytes[i] != '\t') || bytes[i] == 0x7f)
             return false;
     return true;
+}
+
+/* Eight bytes at a time: a byte under 0x20, or one that is 0x7f, makes the highest bit of its place. Such a byte may be
+ * a tab, so those eight are looked at one by one. */
+bool token_is_value(struct span text)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t i = 0;
+    for (; i + 8 <= text.length; i += 8) {
+        uint64_t word, rubout;
+        memcpy(&word, text.at + i, 8);
+        rubout = word ^ ones * 0x7f;
+        if ((((word - ones * 0x20) & ~word) | ((rubout - ones) & ~rubout)) & ones * 0x80 && !is_text(text.at + i, 8))
+            return false;
+    }
+    return is_text(text.at + i, text.length - i);
 }
 
 int token_hex(uint8_t byte)

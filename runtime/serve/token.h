@@ -10,6 +10,9 @@
 bool token_is_token_byte(uint8_t byte);
 bool token_is_token(struct span text);
 
+/* How many bytes at the front of the text are a token's. */
+size_t token_length(struct span text);
+
 /* True when the bytes may stand in a header's value: no control character but the tab. */
 bool token_is_value(struct span text);
 

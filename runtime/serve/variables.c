@@ -26,21 +26,20 @@ char *variables_entry(struct variables *variables, const char *name, struct span
     return entry;
 }
 
-int variables_add(struct variables *variables, char *entry)
+int variables_reserve(struct variables *variables, int more)
 {
-    if (entry == NULL)
+    int room = variables->room > 0 ? variables->room : FIRST_ROOM;
+    while (variables->count + more >= room)
+        room *= 2;
+    if (room == variables->room)
+        return 0;
+    char **larger = arena_take(variables->arena, (size_t)room * sizeof *larger);
+    if (larger == NULL)
         return -1;
-    if (variables->count + 1 >= variables->room) {
-        int room = variables->room > 0 ? variables->room * 2 : FIRST_ROOM;
-        char **larger = arena_take(variables->arena, (size_t)room * sizeof *larger);
-        if (larger == NULL)
-            return -1;
-        if (variables->count > 0)
-            memcpy(larger, variables->entries, (size_t)variables->count * sizeof *larger);
-        variables->entries = larger;
-        variables->room = room;
-    }
-    variables->entries[variables->count++] = entry;
+    if (variables->count > 0)
+        memcpy(larger, variables->entries, (size_t)variables->count * sizeof *larger);
+    variables->entries = larger;
+    variables->room = room;
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef SERVE_VARIABLES_H
 #define SERVE_VARIABLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -24,8 +25,16 @@ void variables_init(struct variables *variables, struct arena *arena);
 char *variables_entry(struct variables *variables, const char *name, struct span value)
     __attribute__((warn_unused_result));
 
-/* Each returns 0, −1 when memory is short (an entry that is NULL counts as that). */
-int variables_add(struct variables *variables, char *entry) __attribute__((warn_unused_result));
+/* Makes room for `more` entries. Each of these returns 0, −1 when memory is short (an entry that is NULL counts as that). */
+int variables_reserve(struct variables *variables, int more) __attribute__((warn_unused_result));
+
+static inline __attribute__((warn_unused_result)) int variables_add(struct variables *variables, char *entry)
+{
+    if (entry == NULL || (variables->count + 1 >= variables->room && variables_reserve(variables, 1) < 0))
+        return -1;
+    variables->entries[variables->count++] = entry;
+    return 0;
+}
 
 /* Sets the variable at `place`, or adds it (−1). */
 int variables_set(struct variables *variables, int place, char *entry) __attribute__((warn_unused_result));
