@@ -78,6 +78,7 @@ enum cgi_header_result cgi_header_parse(struct span output, struct cgi_header *h
             return CGI_HEADER_BAD;
     }
     header->length = output.length - rest.length;
+    header->is_clean = header->is_clean && header->length - header->blank_at == 2;
     *why = "no header line before the blank line";
     return header->blank_at == 0 ? CGI_HEADER_BAD : CGI_HEADER_DONE;
 }

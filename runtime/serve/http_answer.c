@@ -1,6 +1,6 @@
 /*
- * http_answer.c: status line, fields, chunks. What fits is put directly before the body, so that a small answer is one
- * piece. Runs on the thread that has the request.
+ * http_answer.c: status line, fields, chunks, put directly before the body, so that an answer is one piece. Runs on the
+ * thread that has the request.
  */
 #include "serve/http_answer.h"
 
@@ -14,9 +14,9 @@
 #include "serve/stream.h"
 #include "serve/worker.h"
 
-#define OWN_BYTES     384  /* what the server itself says in a head, at most */
-#define REASON_BYTES  128  /* of the application's own words in it */
-#define SCRATCH_BYTES 2048 /* a head that is no larger needs no memory of its own */
+#define OWN_BYTES    384 /* what the server itself says in a head, at most */
+#define REASON_BYTES 128 /* of the application's own words in it */
+_Static_assert(OWN_BYTES <= REQUEST_HEADROOM, "it fits before the handler's own header block");
 
 static const char last_chunk[] = "0\r\n\r\n";
 
@@ -28,13 +28,13 @@ struct text {
     char *at;
 };
 
-static void put(struct text *text, const char *bytes, size_t length)
+static inline void put(struct text *text, const char *bytes, size_t length)
 {
     memcpy(text->at, bytes, length);
     text->at += length;
 }
 
-static void put_line(struct text *text, const char *line)
+static inline void put_line(struct text *text, const char *line)
 {
     put(text, line, strlen(line));
 }
@@ -49,26 +49,30 @@ static void put_number(struct text *text, int64_t number)
     put(text, at, (size_t)(digits + sizeof digits - at));
 }
 
+/* RFC 9110 section 5.6.7, in no language but its own. */
+static size_t print_date(char *line, size_t room, time_t second)
+{
+    static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    struct tm utc;
+    gmtime_r(&second, &utc);
+    return (size_t)snprintf(line, room, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[utc.tm_wday], utc.tm_mday,
+                            months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
 /* The line Date with the current second, made once a second in each thread. */
 static void put_date(struct text *text)
 {
     static __thread struct {
         time_t second;
-        char line[48];
         size_t length;
+        char line[128];
     } date;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     if (date.length == 0 || date.second != now.tv_sec) {
-        static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-        static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-        struct tm utc;
-        gmtime_r(&now.tv_sec, &utc);
-        date.length = (size_t)snprintf(date.line, sizeof date.line, "Date: %s, %02u %s %04u %02u:%02u:%02u GMT\r\n",
-                                       days[utc.tm_wday], (unsigned)utc.tm_mday % 100, months[utc.tm_mon],
-                                       (unsigned)(utc.tm_year + 1900) % 10000, (unsigned)utc.tm_hour % 100,
-                                       (unsigned)utc.tm_min % 100, (unsigned)utc.tm_sec % 100);
+        date.length = print_date(date.line, sizeof date.line, now.tv_sec);
         date.second = now.tv_sec;
     }
     put(text, date.line, date.length);
@@ -93,6 +97,7 @@ static void put_status(struct text *text, const struct request *request)
 static void put_own_lines(struct text *text, const struct request *request)
 {
     const struct http *http = &request->connection->http;
+    put_status(text, request);
     if (!request->header.has_server)
         put_line(text, "Server: millrace\r\n");
     if (!request->header.has_date)
@@ -110,42 +115,26 @@ static void put_own_lines(struct text *text, const struct request *request)
         put_line(text, "Connection: keep-alive\r\n");
 }
 
-/* Returns the whole head, in `scratch` or in the request's memory; nothing when memory is short. */
-static struct iovec make_head(struct request *request, char scratch[SCRATCH_BYTES])
+/* The whole head in memory of its own. Returns false when memory is short. */
+static bool make_head(struct request *request, struct text own, struct iovec *head)
 {
-    const uint8_t *block = stream_output_content(request);
-    size_t most = OWN_BYTES + 2 * request->header.blank_at;
-    char *start = most <= SCRATCH_BYTES ? scratch : arena_take(&request->arena, most);
+    size_t own_length = (size_t)(own.at - (char *)head->iov_base);
+    char *start = arena_take(&request->arena, own_length + 2 * request->header.blank_at + 2);
     if (start == NULL)
-        return (struct iovec){0};
+        return false;
     struct text text = {start};
-    put_status(&text, request);
-    put_own_lines(&text, request);
-    text.at += cgi_header_copy(&request->header, block, (uint8_t *)text.at);
+    put(&text, head->iov_base, own_length);
+    text.at += cgi_header_copy(&request->header, stream_output_content(request), (uint8_t *)text.at);
     put_line(&text, "\r\n");
-    CHECK((size_t)(text.at - start) <= most);
-    return (struct iovec){.iov_base = start, .iov_len = (size_t)(text.at - start)};
+    *head = (struct iovec){.iov_base = start, .iov_len = (size_t)(text.at - start)};
+    return true;
 }
 
-/* Puts the head in front of the body, where the handler's header block was, and what is free before that. A large one
- * with many short lines may not fit, and is a piece of its own. Returns false when memory is short. */
-static bool place_head(struct request *request, struct iovec head, const char *scratch, struct iovec to[2])
+static void put_before(struct iovec *body, const void *bytes, size_t length)
 {
-    struct iovec *body = &to[1];
-    if (head.iov_len <= (size_t)((uint8_t *)body->iov_base - request->output)) {
-        body->iov_base = (uint8_t *)body->iov_base - head.iov_len;
-        body->iov_len += head.iov_len;
-        memcpy(body->iov_base, head.iov_base, head.iov_len);
-        return head.iov_len > 0;
-    }
-    to[0] = head;
-    if (head.iov_base != scratch)
-        return true;
-    to[0].iov_base = arena_take(&request->arena, head.iov_len);
-    if (to[0].iov_base == NULL)
-        return false;
-    memcpy(to[0].iov_base, scratch, head.iov_len);
-    return true;
+    body->iov_base = (uint8_t *)body->iov_base - length;
+    body->iov_len += length;
+    memcpy(body->iov_base, bytes, length);
 }
 
 /* -- the body ---------------------------------------------------------------------------------------------------------
@@ -191,20 +180,44 @@ static void put_chunks(const struct request *request, struct iovec *body, bool l
     }
 }
 
-void http_answer_frame(struct request *request, size_t header_bytes, size_t body_bytes, bool last, struct iovec to[2])
+/* Most handlers' header blocks can stay where they are, with the server's own lines in front. Others are written anew:
+ * in front of the body if there is room, else as a piece of their own. */
+static bool put_head(struct request *request, bool last, struct iovec to[2])
 {
     const struct http *http = &request->connection->http;
-    char scratch[SCRATCH_BYTES];
-    struct iovec head = {0};
-    if (header_bytes > 0) {
-        decide(request, last);
-        head = make_head(request, scratch);
+    char own[OWN_BYTES];
+    struct text text = {own};
+    struct iovec head = {.iov_base = own};
+    put_own_lines(&text, request);
+    CHECK(text.at <= own + sizeof own);
+    if (request->header.is_clean && !http->answers_chunks) {
+        to[1].iov_base = stream_output_content(request);
+        to[1].iov_len += request->header.length;
+        put_before(&to[1], own, (size_t)(text.at - own));
+        return true;
     }
+    if (!make_head(request, text, &head))
+        return false;
+    if (http->answers_chunks)
+        put_chunks(request, &to[1], last); /* may write over what the head was made of */
+    if (head.iov_len <= (size_t)((uint8_t *)to[1].iov_base - request->output))
+        put_before(&to[1], head.iov_base, head.iov_len);
+    else
+        to[0] = head;
+    return true;
+}
+
+void http_answer_frame(struct request *request, size_t header_bytes, size_t body_bytes, bool last, struct iovec to[2])
+{
     to[0] = (struct iovec){0};
     to[1] = (struct iovec){.iov_base = stream_output_content(request) + header_bytes, .iov_len = body_bytes};
-    if (http->answers_chunks)
-        put_chunks(request, &to[1], last);
-    if (header_bytes > 0 && !place_head(request, head, scratch, to)) {
+    if (header_bytes == 0) {
+        if (request->connection->http.answers_chunks)
+            put_chunks(request, &to[1], last);
+        return;
+    }
+    decide(request, last);
+    if (!put_head(request, last, to)) {
         request->cut = true;
         to[0] = to[1] = (struct iovec){0};
     }

@@ -98,6 +98,46 @@ static void every_prefix(void)
     }
 }
 
+/* What goes to an HTTP client: the application's lines, each with CRLF, but for those that are the server's. */
+static void copies(void)
+{
+    static const struct {
+        const char *block, *copy;
+        bool is_clean;
+    } copied[] = {
+        {"A: b\r\n\r\n", "A: b\r\n", true},
+        {"A: b\r\n\n", "A: b\r\n", false},
+        {"A: b\nC: d\r\n\r\n", "A: b\r\nC: d\r\n", false},
+        {"Status: 404 Gone fishing\r\nA: b\r\n\r\n", "A: b\r\n", false},
+        {"A: b\r\nconnection: close\r\nKeep-Alive: 5\r\n\r\n", "A: b\r\n", false},
+        {"Upgrade: h2c\nProxy-Connection: close\nTrailer: x\nA:\n\n", "A:\r\n", false},
+        {"Status: 204\r\n\r\n", "", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(copied); i++) {
+        struct cgi_header header;
+        const char *why = NULL;
+        uint8_t copy[256];
+        struct span block = span_text(copied[i].block);
+        CU_ASSERT_EQUAL_FATAL(cgi_header_parse(block, &header, &why), CGI_HEADER_DONE);
+        CU_ASSERT_EQUAL(header.is_clean, copied[i].is_clean);
+        CU_ASSERT(span_is(span_of(copy, cgi_header_copy(&header, block.at, copy)), copied[i].copy));
+    }
+}
+
+/* Also at every place of a long text, which is looked at in words. */
+static void values_in_words(void)
+{
+    for (int byte = 0; byte < 256; byte++) {
+        bool is_right = (byte >= ' ' && byte != 0x7f) || byte == '\t';
+        for (size_t i = 0; i < 19; i++) {
+            uint8_t text[19];
+            memset(text, 0x80 + (int)i, sizeof text);
+            text[i] = (uint8_t)byte;
+            CU_ASSERT_EQUAL(token_is_value(span_of(text, sizeof text)), is_right);
+        }
+    }
+}
+
 static void tokens_and_values(void)
 {
     CU_ASSERT(token_is_token(span_text("X-Name_1!")));
@@ -117,7 +157,9 @@ int main(int argc, char **argv)
     static const struct suite_case cases[] = {
         {"header blocks", blocks},
         {"every prefix of every block", every_prefix},
+        {"copies for HTTP", copies},
         {"tokens and values", tokens_and_values},
+        {"values in words", values_in_words},
     };
     return suite_main("cgi_header", cases, COUNT_OF(cases), argc, argv);
 }
