@@ -235,7 +235,7 @@ clean: ## remove what was built (not the stacks' state)
 # -- installation ----------------------------------------------------------------------------------------------------
 D = $(DESTDIR)$(PREFIX)
 MADE := $(BUILD)/install
-UNITS := millrace.service millrace.socket millrace-status.socket
+UNITS := millrace.service millrace.socket millrace-http.socket millrace-status.socket
 # Not env and echo: they show what a request brought, which is for the machines of developers.
 INSTALLED_APPS := $(filter-out env echo,$(APP_NAMES))
 

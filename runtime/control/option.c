@@ -123,7 +123,7 @@ static void print_help_of(FILE *to, int scope)
         const struct option *option = &option_table[i];
         if (!(option->scopes & scope))
             continue;
-        fprintf(to, "  %-19s %-12s %-9s %s\n", option->name, type_text(option), option->unset ? option->unset : "-",
+        fprintf(to, "  %-20s %-12s %-9s %s\n", option->name, type_text(option), option->unset ? option->unset : "-",
                 option->help);
     }
 }

@@ -26,6 +26,7 @@ lib/millrace/environment.sh
 lib/millrace/installed
 lib/millrace/spawn
 lib/pkgconfig/millrace.pc
+lib/systemd/system/millrace-http.socket
 lib/systemd/system/millrace-status.socket
 lib/systemd/system/millrace.service
 lib/systemd/system/millrace.socket

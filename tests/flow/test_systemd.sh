@@ -105,6 +105,8 @@ case_the_units_agree_with_the_server() {
     reload=$(setting ExecReload | sed 's/.* -t //')
     [ "$(setting TimeoutStartSec)" -gt "$reload" ] || fail "systemd would not wait for ExecReload ($reload s)"
     check_equal fastcgi "$(setting FileDescriptorName "$units/millrace.socket")"
+    check_equal http "$(setting FileDescriptorName "$units/millrace-http.socket")"
+    check_equal millrace.service "$(setting Service "$units/millrace-http.socket")"
     check_equal status "$(setting FileDescriptorName "$units/millrace-status.socket")"
     check_equal millrace.service "$(setting Service "$units/millrace-status.socket")"
     check_match "unix:$(setting ListenStream "$units/millrace.socket")" "$(cat "$tree/share/doc/millrace/millrace.conf.sample")"
