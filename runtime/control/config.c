@@ -366,6 +366,7 @@ static void take_settings(struct config *config, cfg_t *parsed, const char *path
     settings->workers = (int)cfg_getint(parsed, "workers");
     settings->lanes = (int)cfg_getint(parsed, "lanes");
     settings->threads = (int)cfg_getint(parsed, "threads");
+    settings->max_waiting = (int)cfg_getint(parsed, "max_waiting");
     if (settings->lanes == 0)
         settings->lanes = auto_lanes(settings->workers);
     if (settings->threads <= settings->lanes)

@@ -277,7 +277,7 @@ static void forward_inbox(struct generation *generation, int place)
 static void count_lost(const struct generation *generation, int place)
 {
     struct scoreboard_activity activity;
-    for (int i = 0; i < settings_pool_threads(&generation->config.settings); i++)
+    for (int i = 0; i < settings_pool_room(&generation->config.settings); i++)
         if (scoreboard_activity(scoreboard_thread(generation->board.at, place, i), &activity))
             ledger_count(server_ledger(generation->server), LEDGER_LOST);
 }

@@ -29,6 +29,8 @@ const struct option option_table[] = {
     {"lanes", OPTION_COUNT, G, 0, 256, "auto", "event loops a worker; auto: CPUs divided by workers, at least 1"},
     {"threads", OPTION_COUNT, G, 2, SETTINGS_THREADS_MAX, "32",
      "threads a worker, started in advance; must exceed lanes"},
+    {"max_waiting", OPTION_COUNT, G, 0, SETTINGS_WAITING_MAX, "256",
+     "handlers a worker that may wait for slow clients beside its threads"},
     {"user", OPTION_TEXT, G, 0, 0, "www-data", "what workers run as when started by root"},
     {"group", OPTION_TEXT, G, 0, 0, NULL, "their group; the user's own when not set"},
     {"log", OPTION_TEXT, G, 0, 0, NULL, "log file; standard error when not set"},

@@ -189,7 +189,7 @@ void report_slow(struct server *server, struct generation *generation, int place
     pid_t process = generation->children[place].pid;
     struct scoreboard_activity activity;
     char line[REPORT_LINE_BYTES];
-    if (thread < 0 || thread >= settings_pool_threads(start.settings))
+    if (thread < 0 || thread >= settings_pool_room(start.settings))
         return;
     const struct scoreboard_thread *of = scoreboard_thread(start.board, place, thread);
     if (!scoreboard_activity(of, &activity)) { /* it has ended meanwhile */

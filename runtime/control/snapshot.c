@@ -174,7 +174,7 @@ static int add_worker(struct snapshot *snapshot, const struct scoreboard *board,
                                  .generation = board->generation,
                                  .state = (enum scoreboard_state)state,
                                  .uptime_us = snapshot->taken_us - atomic_load(&from->started_us),
-                                 .threads = board->thread_count - 1, /* settings_pool_threads */
+                                 .threads = board->threads,
                                  .connections = atomic_load(&from->connections)};
     if (add_lanes(snapshot, board, slot) < 0)
         return -1;

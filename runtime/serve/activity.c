@@ -15,7 +15,7 @@
 static __thread struct scoreboard_thread *activity_line;
 static __thread int activity_number;
 static __thread struct request *volatile activity_at_hand;
-static _Atomic(struct request *) activity_all[SETTINGS_THREADS_MAX + 2]; /* by the thread's number, which begins with 1 */
+static _Atomic(struct request *) activity_all[SETTINGS_THREADS_MAX + SETTINGS_WAITING_MAX + 2]; /* by the number, from 1 */
 
 void activity_init(int number, struct scoreboard_thread *line)
 {

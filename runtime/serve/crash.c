@@ -125,7 +125,7 @@ static void blame_all(const siginfo_t *info)
 {
     if (info->si_code <= 0 && info->si_pid != crash_process)
         return;
-    for (int i = 1; i <= settings_pool_threads(crash_worker->settings); i++)
+    for (int i = 1; i <= settings_pool_room(crash_worker->settings); i++)
         blame(activity_request_of(i));
 }
 

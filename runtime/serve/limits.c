@@ -26,7 +26,7 @@
 
 int limits_init(struct limits *limits, struct worker *worker)
 {
-    size_t threads = (size_t)settings_pool_threads(worker->settings);
+    size_t threads = (size_t)settings_pool_room(worker->settings);
     limits->worker = worker;
     limits->statm_fd = -1;
     limits->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -135,7 +135,7 @@ static bool look_at_all(struct limits *limits)
     int64_t now_us = clock_now_us();
     bool running = false;
     int overdue = 0;
-    for (int i = 0; i < settings_pool_threads(limits->worker->settings); i++)
+    for (int i = 0; i < settings_pool_room(limits->worker->settings); i++)
         running = look_at(limits, i, now_us, &overdue) || running;
     if (overdue != atomic_load(&limits->overdue_count)) {
         atomic_store(&limits->overdue_count, overdue);

@@ -1,5 +1,8 @@
 /*
- * pool.h: the threads of a worker, started once. A thread runs a lane, or a handler that has lost its lane, or waits.
+ * pool.h: the threads of a worker, started in advance. A thread runs a lane, or a handler that has lost its lane, or waits.
+ *
+ * A handler that waits for its peer keeps its thread, but does not count as one: another takes its place meanwhile. There
+ * are as many of those as such handlers, at most max_waiting, and they are started when they are first needed.
  */
 #ifndef SERVE_POOL_H
 #define SERVE_POOL_H
@@ -24,14 +27,17 @@ struct pool_thread {
 
 struct pool {
     struct pool_thread *threads;
-    int count;
+    int count; /* started so far; guarded by the lock */
     struct worker *worker;
     _Atomic int unreserved; /* waiting threads that no lane has set aside; never more than wait */
-    pthread_mutex_t lock;   /* guards the waiting list; nothing is locked inside */
+    _Atomic int extra;      /* threads in service beyond the first ones; changed under the lock */
+    pthread_mutex_t lock;   /* guards the lists and counts; nothing is locked inside */
     struct pool_thread *waiting;
+    struct pool_thread *parked; /* extra ones that are not needed now */
+    int waits;                  /* handlers that wait for their peer */
 };
 
-/* Starts the threads; they wait. The worker's lanes are there by then. Returns 0, −1 with errno. */
+/* Starts `threads` of them; they wait. The worker's lanes are there by then. Returns 0, −1 with errno. */
 int pool_start(struct pool *pool, int threads, struct worker *worker) __attribute__((warn_unused_result));
 
 /* Ends the waiting threads and waits for all others to come back. Blocks as long as a handler runs. */
@@ -42,6 +48,10 @@ bool pool_reserve(struct pool *pool) __attribute__((warn_unused_result));
 
 /* Gives a reservation back; lanes that starve are woken. */
 void pool_release(struct pool *pool);
+
+/* Around a handler's wait for its peer, whose lane has been given away. Its own thread. */
+void pool_begin_wait(struct pool *pool);
+void pool_end_wait(struct pool *pool);
 
 /* Wakes the lanes that wait until a handler has returned. Any thread. */
 void pool_wake_starving(struct pool *pool);

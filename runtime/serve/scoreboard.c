@@ -34,7 +34,8 @@ int scoreboard_new(struct shared *shared, const struct settings *settings, int g
     struct scoreboard plan = {.generation = generation,
                               .slot_count = 2 * settings->workers,
                               .lane_count = settings->lanes,
-                              .thread_count = settings_pool_threads(settings),
+                              .thread_count = settings_pool_room(settings),
+                              .threads = settings->threads,
                               .route_count = (int)settings->route_count + 1};
     lay_out(&plan);
     if (shared_new(shared, "millrace-scoreboard", plan.slots_at + (size_t)plan.slot_count * plan.slot_bytes) < 0)

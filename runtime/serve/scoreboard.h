@@ -88,7 +88,8 @@ struct scoreboard_slot {
 
 struct scoreboard {
     int generation;
-    int slot_count, lane_count, thread_count; /* lanes and threads of each worker */
+    int slot_count, lane_count, thread_count; /* lanes and, at most, threads of each worker */
+    int threads; /* as configured */
     int route_count;                          /* with the last one, which stands for "no route" */
     size_t slot_bytes, lanes_at, threads_at, counts_at, durations_at, slots_at; /* offsets */
     char routes[][SETTINGS_PATH_BYTES]; /* paths; "" for "no route" */

@@ -12,6 +12,7 @@
 #include "base/peers.h"
 
 #define SETTINGS_THREADS_MAX 10000
+#define SETTINGS_WAITING_MAX 10000
 #define SETTINGS_PATH_BYTES 256 /* of a route's path, with its NUL */
 
 struct settings_option {
@@ -34,6 +35,7 @@ struct settings_route {
 
 struct settings {
     int workers, lanes, threads;
+    int max_waiting; /* handlers that wait for their peer and have another thread in their place */
     bool debug; /* one process, one lane, no watchdog, no time limits */
     bool core;  /* leave a core file after a crash */
     struct account account;
@@ -55,6 +57,12 @@ struct settings {
 static inline int settings_pool_threads(const struct settings *settings)
 {
     return settings->threads + 1;
+}
+
+/* The most that it ever has. */
+static inline int settings_pool_room(const struct settings *settings)
+{
+    return settings_pool_threads(settings) + settings->max_waiting;
 }
 
 #endif

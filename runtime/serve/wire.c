@@ -20,12 +20,17 @@ static bool wait_for(struct connection *connection, short events, int64_t deadli
 {
     struct pollfd waited = {.fd = connection->fd, .events = events};
     bool unlimited = connection->lane->worker->settings->debug;
+    struct pool *pool = &connection->lane->worker->pool;
     lane_give_away();
     int64_t since_us = activity_wait();
     int result;
+    if (!unlimited)
+        pool_begin_wait(pool);
     do
         result = poll(&waited, 1, unlimited ? -1 : clock_ms_of(deadline_us - clock_now_us()));
     while (result < 0 && errno == EINTR);
+    if (!unlimited)
+        pool_end_wait(pool);
     activity_excuse(since_us);
     if (result == 0)
         errno = EAGAIN;

@@ -34,7 +34,7 @@ case_slow_senders_delay_nobody() {
 }
 
 case_slow_senders_and_readers_that_stop_delay_nobody() {
-    check_nobody_is_delayed 'head body reader'
+    check_nobody_is_delayed 'head body upload reader'
 }
 
 case_bad_usage() {
@@ -55,7 +55,7 @@ case_an_interrupt_leaves_nothing() {
     slow 1 30 &
     pid=$!
     set +m
-    wait_until grep -q 'slow clients (head body reader)' "$dir/slow"
+    wait_until grep -q 'slow clients (head body upload reader)' "$dir/slow"
     wait_until pgrep -g "$pid" -f steady_client
     kill -INT -- "-$pid"
     wait "$pid" || status=$?
