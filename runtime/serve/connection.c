@@ -7,26 +7,21 @@
 #include "serve/connection.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "base/race.h"
+#include "serve/linger.h"
 #include "serve/request.h"
 #include "serve/respond.h"
 #include "serve/wire.h"
 #include "serve/worker.h"
 
 _Static_assert(1 + TRANSPORT_MEMORY_BYTES <= INBOX_NOTE_BYTES, "a note fits a message");
-
-#define LINGER_TIMES 10 /* that lingering is prolonged for a peer that has not read all of its answer, or still sends  \
-                         */
-#define LINGER_BYTES (32u << 20) /* that are read from it meanwhile */
 
 struct connection *connection_new(struct lane *lane, int fd, struct span note)
 {
@@ -90,7 +85,7 @@ static void forget(struct connection *connection)
     worker_connection_closed(lane->worker);
 }
 
-static void close_now(struct connection *connection)
+void connection_close(struct connection *connection)
 {
     if (connection->state == CONNECTION_CLOSED)
         return;
@@ -101,17 +96,13 @@ static void close_now(struct connection *connection)
     forget(connection);
 }
 
-/* Ends a connection after its answer. With unread bytes a plain close would be a reset that can overtake the answer:
- * then the peer is told that nothing more comes, and what it still sends is read away for a while. */
+/* Ends a connection after its answer. */
 static void close_gently(struct connection *connection, bool all_read)
 {
-    if (all_read || connection->gone || shutdown(connection->fd, SHUT_WR) < 0) {
-        close_now(connection);
-        return;
-    }
-    become(connection, CONNECTION_LINGERING, LANE_TIMER_LINGER);
-    connection->more = true;
-    lane_make_ready(connection->lane, connection);
+    if (all_read || connection->gone || shutdown(connection->fd, SHUT_WR) < 0)
+        connection_close(connection);
+    else
+        linger_begin(connection);
 }
 
 static void become_idle(struct connection *connection)
@@ -122,7 +113,7 @@ static void become_idle(struct connection *connection)
         connection->request = NULL;
     }
     if (lane_draining(connection->lane) == WORKER_ENDS)
-        close_now(connection);
+        connection_close(connection);
     else
         become(connection, CONNECTION_IDLE, LANE_TIMER_IDLE); /* a lane that drains looks for those at the turn's end */
 }
@@ -170,7 +161,7 @@ static void finish_answer(struct connection *connection, bool sent)
         connection->transport->done(connection) && !request->cut && lane_draining(connection->lane) != WORKER_ENDS;
     count_answer(connection->lane, request);
     if (!sent) {
-        close_now(connection);
+        connection_close(connection);
     } else if (!keep) {
         close_gently(connection, all_read);
     } else if (input_left || connection->transport->place(connection) != TRANSPORT_BETWEEN) {
@@ -225,7 +216,7 @@ static void refuse(struct connection *connection, const char *why)
 static void enqueue(struct connection *connection)
 {
     if (connection->gone) /* nobody waits for it */
-        close_now(connection);
+        connection_close(connection);
     else if (connection->lane->queue_length >= settings_of(connection)->queue_limit)
         refuse(connection, "the queue is full");
     else
@@ -347,7 +338,7 @@ static bool read_on(struct connection *connection)
         connection->request = lane_take_request(connection->lane);
     if (connection->request == NULL) {
         log_error("connection", "closing a connection: no memory");
-        close_now(connection);
+        connection_close(connection);
         return true;
     }
     connection->request->connection = connection;
@@ -357,7 +348,7 @@ static bool read_on(struct connection *connection)
     }
     ssize_t got = wire_receive(connection, 0);
     if (got == 0 || (got < 0 && errno != EAGAIN)) {
-        close_now(connection);
+        connection_close(connection);
         return true;
     }
     if (got < 0) {
@@ -366,26 +357,6 @@ static bool read_on(struct connection *connection)
     }
     connection->lacks = false;
     return advance(connection);
-}
-
-static void linger_on(struct connection *connection)
-{
-    char unwanted[4096];
-    for (int i = 0; i < 16; i++) {
-        ssize_t got = recv(connection->fd, unwanted, sizeof unwanted, MSG_DONTWAIT);
-        if (got < 0 && errno == EAGAIN)
-            return; /* the next edge, or the time limit, goes on */
-        if (got <= 0) {
-            close_now(connection);
-            return;
-        }
-        connection->heard = true;
-        connection->lingered_bytes += (uint32_t)got;
-    }
-    if (connection->lingered_bytes > LINGER_BYTES)
-        close_now(connection);
-    else
-        lane_make_ready(connection->lane, connection);
 }
 
 /* -- what the lane tells ------------------------------------------------------------------------------------------ */
@@ -401,7 +372,7 @@ void connection_arrive(struct connection *connection)
     struct epoll_event event = {.events = LANE_CONNECTION_EVENTS, .data.ptr = connection};
     if (epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) < 0) {
         log_error("connection", "closing a new connection: epoll_ctl: %s", strerror(errno));
-        close_now(connection);
+        connection_close(connection);
         return;
     }
     become(connection, CONNECTION_IDLE, LANE_TIMER_IDLE);
@@ -419,7 +390,7 @@ bool connection_on_event(struct connection *connection, uint32_t events)
         return read_on(connection);
     case CONNECTION_QUEUED:
         if (connection->gone)
-            close_now(connection); /* never started, and nobody waits for it */
+            connection_close(connection); /* never started, and nobody waits for it */
         else
             connection->more = true;
         return true;
@@ -452,13 +423,6 @@ bool connection_attend(struct connection *connection)
     return read_on(connection);
 }
 
-/* With bytes on both sides a close is a reset, and what the peer has not read of its answer is lost. */
-static bool has_unread_answer(const struct connection *connection)
-{
-    int unread = 0;
-    return ioctl(connection->fd, SIOCOUTQ, &unread) == 0 && unread > 1; /* 1: the end itself */
-}
-
 void connection_on_timeout(struct connection *connection)
 {
     int status;
@@ -479,17 +443,13 @@ void connection_on_timeout(struct connection *connection)
         log_warning("connection", "closing a connection: the peer did not read for write_timeout");
         break;
     case CONNECTION_LINGERING:
-        if (connection->lingered++ < LINGER_TIMES && lane_draining(connection->lane) != WORKER_ENDS &&
-            (connection->heard || has_unread_answer(connection))) {
-            connection->heard = false;
-            become(connection, CONNECTION_LINGERING, LANE_TIMER_LINGER);
+        if (linger_goes_on(connection))
             return;
-        }
         break;
     default:
         break;
     }
-    close_now(connection);
+    connection_close(connection);
 }
 
 /* A request may have arrived that no event has told of yet: it is still answered. */
@@ -497,7 +457,7 @@ void connection_close_idle(struct connection *connection)
 {
     char byte;
     if (recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
-        close_now(connection);
+        connection_close(connection);
         return;
     }
     become(connection, CONNECTION_READING, LANE_TIMER_HEAD);
@@ -528,7 +488,7 @@ int connection_move(struct connection *connection)
     }
     struct epoll_event event = {.events = LANE_CONNECTION_EVENTS, .data.ptr = connection};
     if (epoll_ctl(connection->lane->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) < 0) {
-        close_now(connection);
+        connection_close(connection);
         return 0;
     }
     return -1;

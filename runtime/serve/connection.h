@@ -17,6 +17,7 @@
 #include "serve/fastcgi.h"
 #include "serve/http.h"
 #include "serve/lane.h"
+#include "serve/linger.h"
 #include "serve/transport.h"
 
 enum connection_state {
@@ -51,9 +52,7 @@ struct connection {
     _Atomic bool ended; /* the peer sends nothing more */
     _Atomic bool gone;  /* and waits for nothing */
     bool wants_out;  /* registered for EPOLLOUT */
-    uint8_t lingered; /* times that lingering was prolonged */
-    bool heard;      /* while it lingers: bytes have come since the last time */
-    uint32_t lingered_bytes; /* that came meanwhile */
+    struct lingering lingering;
     bool broken;     /* a send has failed, perhaps within a record: nothing may follow it */
     bool replying;   /* what is being written is a reply to a management record, not an answer */
 };
@@ -86,6 +85,9 @@ void connection_close_idle(struct connection *connection);
 
 /* Gives a connection that rests between requests to a worker that stays. Returns 0, −1 when that is not possible now. */
 int connection_move(struct connection *connection) __attribute__((warn_unused_result));
+
+/* Closes it now, whatever its state; it is freed at the end of the turn. */
+void connection_close(struct connection *connection);
 
 void connection_free(struct connection *connection);
 

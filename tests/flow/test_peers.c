@@ -290,10 +290,35 @@ static void idle_connection_closes_silently(void)
     CU_ASSERT_EQUAL(link_try_read(mute, &byte, 1, 4000), 0);
 }
 
-/* Readers that have gone to sleep keep their handlers, the only two here that may block, until write_timeout. */
+/* Readers that have gone to sleep take no thread from others. */
+static void silent_readers_hold_up_nobody(void)
+{
+    enum { READERS = 12 };
+    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nqueue_ms = 40\nmax_waiting = 12\n"
+                                         "write_timeout = 2");
+    struct link *links[READERS];
+    struct bytes request = {0};
+    char byte;
+
+    record_whole(&request, &(struct record_request){.path = "/bigout", .query = "5242880"});
+    for (int i = 0; i < READERS; i++) {
+        links[i] = link_new(i % 2 == 0 ? server->local : server->tcp);
+        link_send(links[i], request.data, request.length);
+        CU_ASSERT_EQUAL(link_try_read(links[i], &byte, 1, 4000), 1);
+        answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
+        CU_ASSERT_EQUAL(answer_status(&answer), 200);
+    }
+    bytes_fini(&request);
+    for (int i = 0; i < READERS; i++)
+        CU_ASSERT(link_closes(links[i], 6000)); /* each at its own limit */
+    answer_ask_once(&answer, server->local, &(struct record_request){.path = "/hello"});
+    CU_ASSERT_EQUAL(answer_status(&answer), 200);
+}
+
+/* Without threads in their place they keep their handlers, the only two here that may block, until write_timeout. */
 static void silent_reader_has_a_limit(void)
 {
-    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nqueue_ms = 40\nwrite_timeout = 1");
+    struct server *server = server_start("workers = 1\nlanes = 1\nthreads = 2\nqueue_ms = 40\nwrite_timeout = 1\nmax_waiting = 0");
     struct link *link = link_new(server->local), *other = link_new(server->tcp);
     int64_t start_ms = deadline_now_ms();
     struct bytes request = {0};
@@ -332,6 +357,7 @@ static const struct suite_case cases[] = {
     {"a late reader gets its whole answer", late_reader_gets_its_answer},
     {"head_timeout begins with the head", head_timeout_begins_with_the_head},
     {"an idle connection closes silently", idle_connection_closes_silently},
+    {"silent readers hold up nobody", silent_readers_hold_up_nobody},
     {"a silent reader has a limit", silent_reader_has_a_limit},
     {"no thread is lost", no_thread_is_lost},
 };
