@@ -112,9 +112,12 @@ SLOW := $(BUILD)/micro/slow_clients $(BUILD)/micro/steady_client
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
-FUZZ_ENTRIES := record request status proxy forwarded http_head
+FUZZ_ENTRIES := record request http status proxy forwarded http_head
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
-FUZZ_WRAPPED := -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg
+# Those that serve a whole connection.
+comma := ,
+FUZZ_SERVING := request http
+FUZZ_WRAPPED := $(addprefix -Wl$(comma)--wrap=,recv send sendmsg getpeername getsockname poll)
 FUZZ_SECONDS ?= 60
 SOAK_REQUESTS ?= 1000000
 REPLAYS := $(FUZZ_ENTRIES:%=$(BUILD)/tests/fuzz/replay_%)
@@ -122,13 +125,16 @@ REPLAYS := $(FUZZ_ENTRIES:%=$(BUILD)/tests/fuzz/replay_%)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o \
     $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(filter $(FUZZ_SERVING),$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
+
+$(FUZZ_SERVING:%=$(BUILD)/tests/fuzz/replay_%): $(BUILD)/obj/tests/fuzz/serving.o
+$(FUZZ_SERVING:%=$(BUILD)/fuzz/fuzz_%): tests/fuzz/serving.c
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
 	@mkdir -p $(@D)
 	$(Q)clang -O1 -g -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='"fuzz"' -pthread -fno-omit-frame-pointer \
 	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fprofile-instr-generate -fcoverage-mapping -Iruntime \
-	    -Itests $^ -o $@ $(if $(findstring request,$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
+	    -Itests $^ -o $@ $(if $(filter $(FUZZ_SERVING),$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
 
 $(BUILD)/tests/fuzz/replay_http_head: $(BUILD)/obj/tests/second_opinion.o
 $(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c

@@ -1,8 +1,8 @@
 /*
  * fuzz_status.c: libFuzzer entry for the head of a request to the status listener.
  *
- * Any bytes give one of the known decisions; a decision, once made, stays whatever comes after it; and what is decided only
- * depends on the bytes up to the head's end.
+ * Any bytes give one of the known decisions; a decision, once made, stays whatever comes after it; and what is decided
+ * only depends on the bytes up to the head's end.
  */
 #include <stdlib.h>
 #include <string.h>
