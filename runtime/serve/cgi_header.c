@@ -14,45 +14,80 @@ static int read_status(struct span value)
     return status >= 200 && status <= 599 ? (int)status : -1;
 }
 
-/* What concerns one connection alone: RFC 9110 section 7.6.1. */
+/* What concerns one connection alone: RFC 9110 section 7.6.1; and Status. */
 static bool is_servers(struct span name)
 {
-    return span_is_ignoring_case(name, "Status") || span_is_ignoring_case(name, "Connection") ||
-           span_is_ignoring_case(name, "Keep-Alive") || span_is_ignoring_case(name, "Upgrade") ||
-           span_is_ignoring_case(name, "Proxy-Connection") || span_is_ignoring_case(name, "Trailer");
+    switch (name.length) {
+    case 6:
+        return span_is_ignoring_case(name, "Status");
+    case 7:
+        return span_is_ignoring_case(name, "Upgrade") || span_is_ignoring_case(name, "Trailer");
+    case 10:
+        return span_is_ignoring_case(name, "Connection") || span_is_ignoring_case(name, "Keep-Alive");
+    case 16:
+        return span_is_ignoring_case(name, "Proxy-Connection");
+    default:
+        return false;
+    }
+}
+
+static const char *read_status_line(struct span value, struct cgi_header *header, bool *status_seen)
+{
+    header->status = read_status(value);
+    if (header->status < 0 || *status_seen)
+        return "a bad or second Status line";
+    header->reason = value.length > 4 ? span_of(value.at + 4, value.length - 4) : span_of(value.at, 0);
+    *status_seen = true;
+    return NULL;
+}
+
+static const char *read_content_length(struct span value, struct cgi_header *header)
+{
+    int64_t length = span_number(value);
+    if (length < 0 || header->content_length >= 0)
+        return "a bad or second Content-Length";
+    header->content_length = length;
+    return NULL;
+}
+
+/* The lines that mean something here. Returns why one cannot be. */
+static const char *understand(struct span name, struct span value, struct cgi_header *header, bool *status_seen)
+{
+    switch (name.length) {
+    case 4:
+        header->has_date = header->has_date || span_is_ignoring_case(name, "Date");
+        return NULL;
+    case 6:
+        header->has_server = header->has_server || span_is_ignoring_case(name, "Server");
+        return span_is_ignoring_case(name, "Status") ? read_status_line(value, header, status_seen) : NULL;
+    case 8:
+        if (span_is_ignoring_case(name, "Location") && !*status_seen)
+            header->status = 302; /* RFC 3875 section 6.2.3 */
+        return NULL;
+    case 14:
+        return span_is_ignoring_case(name, "Content-Length") ? read_content_length(value, header) : NULL;
+    case 17:
+        return span_is_ignoring_case(name, "Transfer-Encoding") ? "Transfer-Encoding, which is the server's to set"
+                                                                : NULL;
+    default:
+        return NULL;
+    }
 }
 
 static const char *read_line(struct span line, struct cgi_header *header, bool *status_seen)
 {
-    const uint8_t *colon = memchr(line.at, ':', line.length);
-    if (colon == NULL)
-        return "a header line without a colon";
-    struct span name = span_of(line.at, (size_t)(colon - line.at));
-    struct span value = token_trim(span_of(colon + 1, line.length - name.length - 1));
-    if (!token_is_token(name))
+    struct span name = span_take(&line, token_length(line));
+    if (line.length == 0 || line.at[0] != ':')
+        return memchr(line.at, ':', line.length) == NULL ? "a header line without a colon"
+                                                         : "a header name that is no token";
+    if (name.length == 0)
         return "a header name that is no token";
+    span_take(&line, 1);
+    struct span value = token_trim(line);
     if (!token_is_value(value))
         return "a control character in a header";
     header->is_clean = header->is_clean && !is_servers(name);
-    header->has_date = header->has_date || span_is_ignoring_case(name, "Date");
-    header->has_server = header->has_server || span_is_ignoring_case(name, "Server");
-    if (span_is_ignoring_case(name, "Status")) {
-        header->status = read_status(value);
-        if (header->status < 0 || *status_seen)
-            return "a bad or second Status line";
-        header->reason = value.length > 4 ? span_of(value.at + 4, value.length - 4) : span_of(value.at, 0);
-        *status_seen = true;
-    } else if (span_is_ignoring_case(name, "Content-Length")) {
-        int64_t length = span_number(value);
-        if (length < 0 || header->content_length >= 0)
-            return "a bad or second Content-Length";
-        header->content_length = length;
-    } else if (span_is_ignoring_case(name, "Transfer-Encoding")) {
-        return "Transfer-Encoding, which is the server's to set";
-    } else if (span_is_ignoring_case(name, "Location") && !*status_seen) {
-        header->status = 302; /* RFC 3875 section 6.2.3 */
-    }
-    return NULL;
+    return understand(name, value, header, status_seen);
 }
 
 enum cgi_header_result cgi_header_parse(struct span output, struct cgi_header *header, const char **why)

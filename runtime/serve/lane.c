@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "base/race.h"
 #include "serve/connection.h"
@@ -20,6 +22,7 @@
 #define SPARE_REQUESTS 32
 #define LINGER_US      CLOCK_SECOND
 #define MOVE_AGAIN_US  (2 * CLOCK_MS)
+#define FAR_OFF_US     (200 * CLOCK_MS)
 
 /* Which call this thread is in, so that it can give its lane away by itself. */
 static __thread struct lane *current_lane;
@@ -39,6 +42,13 @@ static void free_buried(struct lane *lane)
     }
 }
 
+/* Each of its wake-ups is one event, whether it is read or not. */
+static int watch(const struct lane *lane, int fd, void *source)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = source};
+    return epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
 int lane_init(struct lane *lane, struct worker *worker, int number)
 {
     memset(lane, 0, sizeof *lane);
@@ -54,10 +64,10 @@ int lane_init(struct lane *lane, struct worker *worker, int number)
     lane->durations = scoreboard_durations(worker->start.board, worker->start.slot, number, 0);
     lane->board = scoreboard_lane(worker->start.board, worker->start.slot, number);
     lane->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (lane->epoll_fd < 0 || mailbox_init(&lane->mailbox) < 0)
+    lane->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (lane->epoll_fd < 0 || lane->alarm_fd < 0 || mailbox_init(&lane->mailbox) < 0)
         return -1;
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = &lane->mailbox};
-    if (epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, lane->mailbox.fd, &event) < 0)
+    if (watch(lane, lane->mailbox.fd, &lane->mailbox) < 0 || watch(lane, lane->alarm_fd, &lane->alarm_fd) < 0)
         return -1;
     return listen_begin(lane);
 }
@@ -71,6 +81,7 @@ void lane_fini(struct lane *lane)
         request_free(request);
     }
     close(lane->epoll_fd);
+    close(lane->alarm_fd);
     mailbox_fini(&lane->mailbox);
 }
 
@@ -307,6 +318,8 @@ static bool handle_events(struct lane *lane)
         const struct epoll_event *event = &lane->events[lane->event_next++];
         if (event->data.ptr == &lane->mailbox)
             collect_mail(lane);
+        else if (event->data.ptr == &lane->alarm_fd)
+            lane->alarm_us = 0;
         else if (listen_is_source(lane, event->data.ptr))
             listen_take(lane, event->data.ptr);
         else if (!connection_on_event(event->data.ptr, event->events))
@@ -372,23 +385,43 @@ static void drain(struct lane *lane, int how)
     }
 }
 
-/* Milliseconds until the first deadline, rounded up; −1: none. */
-static int sleep_ms(const struct lane *lane)
+/* The first deadline; INT64_MAX: none. */
+static int64_t first_deadline_us(const struct lane *lane)
 {
     int64_t first_us = lane->listen_again_us > 0 ? lane->listen_again_us : INT64_MAX;
     if (lane->move_again_us > 0 && lane->move_again_us < first_us)
         first_us = lane->move_again_us;
-    if (!list_is_empty(&lane->ready))
-        return 0;
     for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && has_time_limits(lane); kind++) {
         if (list_is_empty(&lane->timers[kind]))
             continue;
         int64_t deadline_us = LIST_ELEMENT(lane->timers[kind].next, struct connection, timer)->deadline_us;
         first_us = deadline_us < first_us ? deadline_us : first_us;
     }
+    return first_us;
+}
+
+static void set_alarm(struct lane *lane, int64_t at_us)
+{
+    struct itimerspec at = {.it_value = {.tv_sec = at_us / CLOCK_SECOND, .tv_nsec = at_us % CLOCK_SECOND * 1000}};
+    CHECK(timerfd_settime(lane->alarm_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0);
+    lane->alarm_us = at_us;
+}
+
+/* Milliseconds to wait for events, −1: without a limit. Deadlines that are far off are left to the alarm, which is set
+ * once for many waits; a limit of its own costs each wait a timer in the kernel. The alarm may go off for one that is
+ * over. */
+static int sleep_ms(struct lane *lane)
+{
+    if (!list_is_empty(&lane->ready))
+        return 0;
+    int64_t first_us = first_deadline_us(lane);
     if (first_us == INT64_MAX)
         return -1;
-    return clock_ms_of(first_us - lane->now_us);
+    if (first_us - lane->now_us < FAR_OFF_US)
+        return clock_ms_of(first_us - lane->now_us);
+    if (lane->alarm_us == 0 || first_us < lane->alarm_us)
+        set_alarm(lane, first_us);
+    return -1;
 }
 
 static void wait_for_events(struct lane *lane)
@@ -405,7 +438,7 @@ static void wait_for_events(struct lane *lane)
         atomic_store_explicit(&lane->awake, false, memory_order_release);
         RACE_POINT(lane_asleep);
     }
-    int count = epoll_wait(lane->epoll_fd, lane->events, LANE_EVENTS, timeout_ms);
+    int count = kernel_epoll_wait(lane->epoll_fd, lane->events, LANE_EVENTS, timeout_ms);
     CHECK(count >= 0 || errno == EINTR);
     lane->event_count = count < 0 ? 0 : count;
     lane->event_next = 0;

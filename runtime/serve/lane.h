@@ -59,6 +59,8 @@ struct lane {
     bool ended;
     int64_t now_us;
     int64_t listen_again_us; /* accepting pauses until then, 0: it does not */
+    int alarm_fd;      /* timerfd: wakes the lane for deadlines that are far off */
+    int64_t alarm_us;  /* for when it is set, 0: it is not */
     int64_t move_again_us;   /* connections wait until then to be given to another worker, 0: none does */
     uint64_t requests;
     struct epoll_event events[LANE_EVENTS];

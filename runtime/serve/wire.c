@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/check.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "serve/activity.h"
 #include "serve/connection.h"
@@ -43,7 +44,7 @@ ssize_t wire_receive(struct connection *connection, int64_t deadline_us)
     bool wait = deadline_us != 0;
     size_t room = request_input_room(request);
     for (;;) {
-        ssize_t got = recv(connection->fd, request->input + request->input_end, room, MSG_DONTWAIT);
+        ssize_t got = kernel_recv(connection->fd, request->input + request->input_end, room, MSG_DONTWAIT);
         if (got > 0)
             request->input_end += (size_t)got;
         if (got >= 0 && !wait)
@@ -97,7 +98,7 @@ static ssize_t send_some(int fd, struct iovec *iov, int count)
         count--;
     }
     if (count == 1)
-        return send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        return kernel_send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
     struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)count};
     return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
