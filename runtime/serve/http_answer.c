@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "serve/connection.h"
 #include "serve/reason.h"
 #include "serve/request.h"
@@ -61,19 +62,21 @@ static size_t print_date(char *line, size_t room, time_t second)
                             months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-/* The line Date with the current second, made once a second in each thread. */
-static void put_date(struct text *text)
+/* The line Date with the current second, made once a second in each thread. The clock has been read at the end of the
+ * handler's call. */
+static void put_date(struct text *text, const struct request *request)
 {
     static __thread struct {
-        time_t second;
+        int64_t until_us; /* of the monotonic clock: until the second is over */
         size_t length;
         char line[128];
     } date;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    if (date.length == 0 || date.second != now.tv_sec) {
+    int64_t now_us = request->handler_us > 0 ? request->started_us + request->handler_us : clock_now_us();
+    if (now_us >= date.until_us) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME_COARSE, &now); /* which time(2) tells as well: a client here never sees the future */
         date.length = print_date(date.line, sizeof date.line, now.tv_sec);
-        date.second = now.tv_sec;
+        date.until_us = clock_now_us() + CLOCK_SECOND - now.tv_nsec / 1000;
     }
     put(text, date.line, date.length);
 }
@@ -101,7 +104,7 @@ static void put_own_lines(struct text *text, const struct request *request)
     if (!request->header.has_server)
         put_line(text, "Server: millrace\r\n");
     if (!request->header.has_date)
-        put_date(text);
+        put_date(text, request);
     if (request->computed_bytes >= 0) {
         put_line(text, "Content-Length: ");
         put_number(text, request->computed_bytes);
