@@ -1,7 +1,7 @@
 /*
  * test_front.c: what nginx can make of the rows of the FastCGI protocol: bodies that imitate records, large and slow
  * ones, clients that leave, parameters of any size, answers of any size, all over kept connections. Cases C01, C05,
- * C06, C08, C10, C26, C27, C59.
+ * C06, C08, C10, C26, C27, C58, C59.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -145,6 +145,33 @@ static void slow_body(void)
     SUITE_CHECK(answer.body.length == body.length && memcmp(answer.body.data, body.data, body.length) == 0,
                 "status %d, %zu bytes", answer.status, answer.body.length);
     bytes_fini(&body);
+    check_quiet();
+}
+
+/* nginx knows the length only of what it has gathered: passed on as they come, chunks have none, and the body goes to its
+ * end. Case C58. */
+static void chunked_bodies(void)
+{
+    static const char *const paths[] = {"/echo", "/unbuffered/echo"};
+    enum { CHUNKS = 200, CHUNK = 1000 };
+    char chunk[CHUNK + 20];
+    int head = snprintf(chunk, sizeof chunk, "%x\r\n", CHUNK);
+
+    start();
+    memset(chunk + head, 'c', CHUNK);
+    memcpy(chunk + head + CHUNK, "\r\n", 2);
+    for (size_t i = 0; i < SUITE_COUNT(paths); i++) {
+        struct link *link = link_new(front->address);
+
+        front_send(link, paths[i], "Transfer-Encoding: chunked\r\n", NULL, 0);
+        for (int j = 0; j < CHUNKS; j++)
+            link_send(link, chunk, (size_t)head + CHUNK + 2);
+        link_send(link, "0\r\n\r\n", 5);
+        front_read(&answer, link);
+        SUITE_CHECK(answer.status == 200 && answer.body.length == CHUNKS * CHUNK, "%s: status %d, %zu bytes", paths[i],
+                    answer.status, answer.body.length);
+        link_free(link);
+    }
     check_quiet();
 }
 
@@ -302,6 +329,7 @@ static const struct suite_case cases[] = {
     {"bodies that imitate records, at every offset", forged_bodies_at_every_offset},
     {"bodies of 0 bytes to 10 MiB", bodies_of_every_size},
     {"a slow body", slow_body},
+    {"chunked bodies", chunked_bodies},
     {"bodies that nobody reads", unread_bodies},
     {"parameters of 1 to 60,000 bytes", parameters_of_every_size},
     {"no HTTP_PROXY", no_proxy_variable},
