@@ -81,7 +81,8 @@ MR_PUBLIC int mr_header(FCGX_Request *req, const char *name, const char *value);
 MR_PUBLIC int mr_html(FCGX_Stream *out, const char *text, size_t length);
 
 /* Returns 1 when nobody waits for the answer any more: the front end has aborted the request, or closed its end of the
- * connection (nginx does when its client leaves); else 0. A handler that works for long asks now and then and returns.
+ * connection (nginx does when its client leaves); over HTTP, the client's connection was reset, since one that is only
+ * half closed still waits; else 0. A handler that works for long asks now and then and returns.
  * Never blocks; costs a system call. The handler's own thread. After an abort writes fail at the next full buffer or flush,
  * and what the handler has not written by then is not sent. Not seen: an abort behind more than 32 KiB of a body that
  * the handler has not read. */
