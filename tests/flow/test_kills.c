@@ -43,22 +43,38 @@ struct replacement {
     int ready_count; /* of lines that say so */
 };
 
-/* The replacement is ready, and a request was answered by a process that was not there before. */
-static bool is_replaced(void *context)
+/* Whether none of the old workers answers this connection. */
+static bool answers_anew(const struct replacement *replacement, struct link *link)
 {
-    const struct replacement *replacement = context;
     size_t length;
     pid_t pid;
 
-    if (server_log_count(replacement->server, "is ready") == replacement->ready_count)
-        return false;
-    answer_ask_once(&answer, replacement->server->local, &(struct record_request){.path = "/pid", .query = "0"});
+    answer_ask(&answer, link, &(struct record_request){.flags = RECORD_KEEP, .path = "/pid", .query = "0"});
     pid = atoi((const char *)answer_body(&answer, &length));
     for (size_t i = 0; i < replacement->before.count; i++) {
         if (replacement->before.pids[i] == pid)
             return false;
     }
     return pid > 0;
+}
+
+/* The replacement is ready, and a request was answered by a process that was not there before. */
+static bool is_replaced(void *context)
+{
+    const struct replacement *replacement = context;
+    enum { LINKS = 4 }; /* a worker passes on what it accepts only when it has two connections more than another */
+    struct link *links[LINKS];
+    bool is_new = false;
+
+    if (server_log_count(replacement->server, "is ready") == replacement->ready_count)
+        return false;
+    for (int i = 0; i < LINKS; i++) {
+        links[i] = link_new(replacement->server->local);
+        is_new = answers_anew(replacement, links[i]) || is_new;
+    }
+    for (int i = 0; i < LINKS; i++)
+        link_free(links[i]);
+    return is_new;
 }
 
 /* Kills the first worker, which is the one that has lived longest; another must serve. Returns how long it took. */
