@@ -46,6 +46,9 @@ extern "C" {
 /* One `app` block of the configuration inside one worker. */
 struct mr_route;
 
+/* The same on one lane, one of the event loops of the worker. */
+struct mr_lane;
+
 struct mr_app {
     uint32_t abi;
     uint32_t size;
@@ -61,6 +64,11 @@ struct mr_app {
 
     /* Optional. Called once after the worker's last request, when start returned 0. */
     void (*stop)(struct mr_route *route);
+
+    /* Optional. As start and stop, for each lane that serves the route: between those two, before the lane's first request
+     * and after its last one, on one thread. */
+    int (*lane_start)(struct mr_lane *lane);
+    void (*lane_stop)(struct mr_lane *lane);
 };
 
 extern MR_PUBLIC const struct mr_app mr_app;
@@ -94,6 +102,88 @@ MR_PUBLIC int mr_client_gone(FCGX_Request *req);
  * worker. Never blocks. The handler's own thread. */
 MR_PUBLIC int mr_deadline_ms(const FCGX_Request *req);
 
+/* -- Asking -------------------------------------------------------------------------------------------------------- */
+
+/* The whole body, with a NUL behind it that `length` does not count. Owned by the request, until it ends; asked again, the
+ * same. Returns NULL when the body ended early, or when it was over max_body or memory was short, which turns the answer
+ * into 413 or 500. Blocks while the client sends. Before anything was read from req->in; the handler's own thread. */
+MR_PUBLIC const char *mr_body(FCGX_Request *req, size_t *length);
+
+/* The value of a field of the query string, of a form's body (application/x-www-form-urlencoded): the first one of that name,
+ * decoded, NUL-terminated; NULL when there is none. One that cannot be a text (an escape that is none, %00, no UTF-8) makes the
+ * answer a 400, and so does a body of another type a 415; then, too, the value is NULL. Owned by the request, until it
+ * ends. The handler's own thread; mr_form blocks while the client sends, as mr_body does. */
+MR_PUBLIC const char *mr_query(FCGX_Request *req, const char *name);
+MR_PUBLIC const char *mr_form(FCGX_Request *req, const char *name);
+
+/* Calls `function` once when the handler has returned for good (without having suspended the request), on its thread, before
+ * the answer's end is sent; the last one asked for is called first. Returns 0, -1 when memory is short. The handler's own
+ * thread. */
+MR_PUBLIC int mr_at_end(FCGX_Request *req, void (*function)(void *arg), void *arg) MR_MUST_CHECK;
+
+/* -- Suspended requests -----------------------------------------------------------------------------------------------
+ *
+ * A handler that has to wait can end its request's turn instead of holding a thread: it suspends the request and returns,
+ * and is called back on its lane. */
+
+enum mr_wake {
+    MR_RESUMED,     /* mr_resume was called */
+    MR_TIMED_OUT,   /* the route's request_timeout has passed since the handler was first called */
+    MR_CLIENT_GONE, /* nobody waits for the answer (see mr_client_gone): nothing that is written will be sent */
+};
+
+/* From inside a handler (or an on_wake): what it returns then is not the end of the request. `on_wake` is called once, for the
+ * first of the three reasons, as a handler is: it may block, write, suspend again, and returns the application status. Until
+ * then the request's variables and what was written to req->out stay as they are; nothing may be read from req->in, nor
+ * written, by anybody. Returns a ticket that mr_resume takes; 0 when memory is short, and then nothing was done. */
+MR_PUBLIC uint64_t mr_suspend(FCGX_Request *req, int (*on_wake)(FCGX_Request *req, enum mr_wake why, void *arg), void *arg)
+    MR_MUST_CHECK;
+
+/* Ends the waiting. Any thread, also before the handler that has suspended has returned. Returns 1, or 0 when that request waits
+ * no more: it was resumed before, its time was over, its client has gone; a ticket means no other request, ever. Never
+ * blocks. */
+MR_PUBLIC int mr_resume(uint64_t ticket);
+
+/* -- Lanes ---------------------------------------------------------------------------------------------------------
+ *
+ * What follows is called from any thread unless something else is said. Callbacks are called as handlers are: they may block (then
+ * others go on with the lane meanwhile), and so may find that other callbacks and handlers of the lane run beside them. One
+ * watch's or timer's callback never runs twice at once. */
+
+/* The lane that serves a request, for its route; valid for the worker's life. */
+MR_PUBLIC struct mr_lane *mr_lane(const FCGX_Request *req);
+MR_PUBLIC struct mr_route *mr_lane_route(const struct mr_lane *lane);
+
+/* A pointer that lane_start() left, NULL before. The application guards what it points to. */
+MR_PUBLIC void *mr_lane_state(const struct mr_lane *lane);
+MR_PUBLIC void mr_lane_set_state(struct mr_lane *lane, void *state);
+
+/* Calls `on_ready` whenever the descriptor can be read or written (`events` and `ready`: POLLIN, POLLOUT; also given: POLLERR,
+ * POLLHUP), for as long as it can, until mr_unwatch. Returns NULL with errno. The descriptor stays the caller's: it is closed
+ * after mr_unwatch. */
+struct mr_watch;
+MR_PUBLIC struct mr_watch *mr_watch(struct mr_lane *lane, int fd, int events,
+                                    void (*on_ready)(struct mr_watch *watch, int ready, void *arg), void *arg) MR_MUST_CHECK;
+
+/* Waits for these events from now on. Not beside mr_unwatch. */
+MR_PUBLIC void mr_watch_events(struct mr_watch *watch, int events);
+
+/* Ends and frees it. A callback that had begun on another thread may still run, no other begins. NULL: nothing. */
+MR_PUBLIC void mr_unwatch(struct mr_watch *watch);
+
+/* A timer calls `on_time` once each time it was set. It rests until mr_after. Returns NULL with errno. */
+struct mr_timer;
+MR_PUBLIC struct mr_timer *mr_timer_new(struct mr_lane *lane, void (*on_time)(struct mr_timer *timer, void *arg), void *arg)
+    MR_MUST_CHECK;
+
+/* Sets it, instead of what it was set to before: in `ms` milliseconds; 0: once the lane has handled what is at hand, before it
+ * waits for anything new (what is gathered up to then can be sent together); -1: not at all. A callback that had begun is
+ * not stopped. */
+MR_PUBLIC void mr_after(struct mr_timer *timer, int ms);
+
+/* Ends and frees it, like mr_unwatch. */
+MR_PUBLIC void mr_timer_free(struct mr_timer *timer);
+
 /* -- Configuration and state ----------------------------------------------------------------------------------- */
 
 /* The value of one entry of the route's `options` block, NULL when it is not set.
@@ -105,6 +195,17 @@ MR_PUBLIC const char *mr_route_option(const struct mr_route *route, const char *
 MR_PUBLIC void *mr_state(const FCGX_Request *req);
 MR_PUBLIC void *mr_route_state(const struct mr_route *route);
 MR_PUBLIC void mr_route_set_state(struct mr_route *route, void *state);
+
+/* A number of the application's own, shown with its route in the status: a gauge (how many now: summed over the workers that
+ * live) or a counter (how often so far). From start() alone, once a name; names are of a-z, 0-9 and _, at most 31 bytes; `help`
+ * is one line of static text. Returns NULL when there is no room for another (16 a route) or the name is none, which mr_figure_add
+ * takes as nothing. The runtime owns it. */
+enum mr_figure_kind { MR_GAUGE, MR_COUNTER };
+struct mr_figure;
+MR_PUBLIC struct mr_figure *mr_figure(struct mr_route *route, enum mr_figure_kind kind, const char *name, const char *help);
+
+/* Any thread; never blocks. */
+MR_PUBLIC void mr_figure_add(struct mr_figure *figure, int64_t more);
 
 /* -- Logging --------------------------------------------------------------------------------------------------- */
 
