@@ -128,14 +128,15 @@ MR_PUBLIC int mr_at_end(FCGX_Request *req, void (*function)(void *arg), void *ar
 
 enum mr_wake {
     MR_RESUMED,     /* mr_resume was called */
-    MR_TIMED_OUT,   /* the route's request_timeout has passed since the handler was first called */
+    MR_TIMED_OUT,   /* the route's request_timeout has passed (see mr_deadline_ms) */
     MR_CLIENT_GONE, /* nobody waits for the answer (see mr_client_gone): nothing that is written will be sent */
 };
 
 /* From inside a handler (or an on_wake): what it returns then is not the end of the request. `on_wake` is called once, for the
  * first of the three reasons, as a handler is: it may block, write, suspend again, and returns the application status. Until
  * then the request's variables and what was written to req->out stay as they are; nothing may be read from req->in, nor
- * written, by anybody. Returns a ticket that mr_resume takes; 0 when memory is short, and then nothing was done. */
+ * written, by anybody. Returns a ticket that mr_resume takes; 0 with errno, and then nothing was done, when memory is short
+ * (ENOMEM), and for a request that is suspended already or was woken for another reason than MR_RESUMED (ECANCELED). */
 MR_PUBLIC uint64_t mr_suspend(FCGX_Request *req, int (*on_wake)(FCGX_Request *req, enum mr_wake why, void *arg), void *arg)
     MR_MUST_CHECK;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/race.h"
+
 int mailbox_init(struct mailbox *mailbox)
 {
     atomic_init(&mailbox->newest, NULL);
@@ -29,23 +30,25 @@ void mailbox_wake(struct mailbox *mailbox)
     (void)written;
 }
 
-void mailbox_post(struct mailbox *mailbox, struct mail *mail)
+bool mailbox_put(struct mailbox *mailbox, struct mail *mail)
 {
     struct mail *newest = atomic_load_explicit(&mailbox->newest, memory_order_relaxed);
     do
         mail->next = newest;
-    while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &newest, mail, memory_order_release,
-                                                  memory_order_relaxed));
+    while (!atomic_compare_exchange_weak(&mailbox->newest, &newest, mail));
+    return newest == NULL;
+}
+
+void mailbox_post(struct mailbox *mailbox, struct mail *mail)
+{
+    bool was_empty = mailbox_put(mailbox, mail);
     RACE_POINT(mailbox_posted);
-    if (newest == NULL)
+    if (was_empty)
         mailbox_wake(mailbox); /* Otherwise whoever made it non-empty has woken the owner. */
 }
 
 struct mail *mailbox_collect(struct mailbox *mailbox)
 {
-    uint64_t count;
-    ssize_t got = read(mailbox->fd, &count, sizeof count);
-    (void)got;
     RACE_POINT(mailbox_read);
     struct mail *mail = atomic_exchange_explicit(&mailbox->newest, NULL, memory_order_acquire);
     struct mail *oldest = NULL;

@@ -8,9 +8,12 @@
 #define BASE_MAILBOX_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 struct mail {
     struct mail *next;
+    int kind; /* the owner's: what it is a part of */
 };
 
 struct mailbox {
@@ -25,7 +28,16 @@ void mailbox_fini(struct mailbox *mailbox);
 void mailbox_post(struct mailbox *mailbox, struct mail *mail);
 void mailbox_wake(struct mailbox *mailbox);
 
-/* Clears the descriptor. Returns what was posted, oldest first, linked by `next`. */
+/* Posts without a wake-up: for who knows that the owner will look. Returns true when the mailbox was empty. */
+bool mailbox_put(struct mailbox *mailbox, struct mail *mail);
+
+static inline bool mailbox_is_empty(struct mailbox *mailbox)
+{
+    return atomic_load_explicit(&mailbox->newest, memory_order_relaxed) == NULL;
+}
+
+/* Returns what was posted, oldest first, linked by `next`. The descriptor is watched edge-triggered: each wake-up is an event,
+ * and nobody reads them. */
 struct mail *mailbox_collect(struct mailbox *mailbox);
 
 #endif

@@ -19,6 +19,9 @@
     point(lane_resting)     /* the reservation is given back, still marked as awake */                                 \
     point(lane_asleep)      /* marked as not awake, about to wait for events */                                        \
     point(lane_awake)       /* marked as awake, the watchdog not yet told */                                           \
+    point(lane_putting)     /* in the mailbox without a wake-up, the lane perhaps taken by now */                      \
+    point(suspend_resuming) /* a request's waiting is over, its lane not yet told */                                   \
+    point(callback_lost)    /* a callback has returned without its lane */                                             \
     point(pool_handing)     /* a thread is off the waiting list and not yet woken */                                   \
     point(pool_woken)       /* woken for a lane, not yet running it */                                                 \
     point(pool_returning)   /* done with a lane, not yet on the waiting list */                                        \
@@ -26,7 +29,7 @@
     point(watchdog_looked)  /* a call was seen twice, the lane not yet taken */                                        \
     point(watchdog_tired)   /* about to sleep, and marked so */                                                        \
     point(mailbox_posted)   /* in the mailbox, its owner not yet woken */                                              \
-    point(mailbox_read)     /* the wake-up is used up, the mailbox not yet emptied */                                  \
+    point(mailbox_read)     /* about to be emptied */                                                                \
     point(connection_back)  /* a connection has come back from its handler */                                          \
     point(connection_moving) /* out of the epoll set, not yet given to another worker */                               \
     point(handover_received) /* taken from a draining worker, not yet in a lane */                                     \

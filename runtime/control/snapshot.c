@@ -152,6 +152,7 @@ static int add_lanes(struct snapshot *snapshot, const struct scoreboard *board, 
     for (int lane = 0; lane < board->lane_count; lane++) {
         worker->idle += atomic_load_explicit(&scoreboard_lane(board, slot, lane)->idle, memory_order_relaxed);
         worker->queued += atomic_load_explicit(&scoreboard_lane(board, slot, lane)->queued, memory_order_relaxed);
+        snapshot->suspended += atomic_load_explicit(&scoreboard_lane(board, slot, lane)->suspended, memory_order_relaxed);
     }
     snapshot->idle += worker->idle;
     snapshot->queued += worker->queued;

@@ -15,7 +15,8 @@
 static __thread struct scoreboard_thread *activity_line;
 static __thread int activity_number;
 static __thread struct request *volatile activity_at_hand;
-static _Atomic(struct request *) activity_all[SETTINGS_THREADS_MAX + SETTINGS_WAITING_MAX + 2]; /* by the number, from 1 */
+static _Atomic(struct request *)
+    activity_all[SETTINGS_THREADS_MAX + SETTINGS_WAITING_MAX + 2]; /* by the number, from 1 */
 
 void activity_init(int number, struct scoreboard_thread *line)
 {
@@ -28,19 +29,24 @@ void activity_init(int number, struct scoreboard_thread *line)
 void activity_begin(struct request *request)
 {
     int64_t now_us = clock_now_us();
-    request->started_us = now_us;
+    if (request->started_us == 0)
+        request->started_us = request->counts_from_us = now_us;
+    request->called_us = now_us;
     log_set_request(request->number);
     activity_at_hand = request;
     atomic_store_explicit(&activity_all[activity_number], request, memory_order_relaxed);
     if (activity_line != NULL)
-        scoreboard_begin(activity_line, request->route->number, request->number, now_us, request->method, request->uri);
+        scoreboard_begin(activity_line, request->route->number, request->number, request->counts_from_us,
+                         request->method, request->uri);
 }
 
 void activity_end(struct request *request)
 {
-    request->handler_us = clock_now_us() - request->started_us;
-    if (activity_line != NULL)
+    request->handler_us += clock_now_us() - request->called_us;
+    if (activity_line != NULL) {
+        request->counts_from_us += atomic_load_explicit(&activity_line->excused_us, memory_order_relaxed);
         scoreboard_end(activity_line);
+    }
     activity_at_hand = NULL;
     atomic_store_explicit(&activity_all[activity_number], NULL, memory_order_relaxed);
     log_set_request(0);

@@ -254,6 +254,17 @@ static bool begin_request(struct connection *connection)
     return true;
 }
 
+/* The handler has returned, and the lane has the connection. */
+static void go_on(struct connection *connection)
+{
+    if (connection->request->suspension == NULL) {
+        send_unsent(connection);
+        return;
+    }
+    become(connection, CONNECTION_SUSPENDED, LANE_TIMER_NONE);
+    suspend_settle(connection);
+}
+
 bool connection_serve(struct connection *connection)
 {
     struct lane *lane = connection->lane;
@@ -265,14 +276,17 @@ bool connection_serve(struct connection *connection)
     request_handle(request);
     lane_has_called(lane, request->route);
     if (lane_leave(lane, call)) {
-        respond_finish(request);
-        send_unsent(connection);
+        if (request->suspension == NULL)
+            respond_finish(request);
+        go_on(connection);
         return true;
     }
     /* The lane has another runner by now: this thread has nothing but the request and its connection. */
     RACE_POINT(lane_lost);
-    respond_finish(request);
-    (void)wire_send(connection, request->unsent, 2, false); /* the lane waits for a slow peer, not this thread */
+    if (request->suspension == NULL) {
+        respond_finish(request);
+        (void)wire_send(connection, request->unsent, 2, false); /* the lane waits for a slow peer, not this thread */
+    }
     RACE_POINT(lane_posting);
     mailbox_post(&lane->mailbox, &connection->mail);
     return false;
@@ -366,7 +380,7 @@ void connection_arrive(struct connection *connection)
     struct lane *lane = connection->lane;
     if (connection->state == CONNECTION_HANDLING) {
         RACE_POINT(connection_back);
-        send_unsent(connection);
+        go_on(connection);
         return;
     }
     struct epoll_event event = {.events = LANE_CONNECTION_EVENTS, .data.ptr = connection};
@@ -396,6 +410,10 @@ bool connection_on_event(struct connection *connection, uint32_t events)
         return true;
     case CONNECTION_HANDLING:
         connection->more = true;
+        return true;
+    case CONNECTION_SUSPENDED:
+        connection->more = true;
+        suspend_look(connection);
         return true;
     case CONNECTION_WRITING:
         if (events & (EPOLLIN | EPOLLRDHUP))

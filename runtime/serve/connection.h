@@ -25,6 +25,7 @@ enum connection_state {
     CONNECTION_READING,  /* part of a request has come */
     CONNECTION_QUEUED,   /* a whole request waits for a thread */
     CONNECTION_HANDLING, /* its handler runs */
+    CONNECTION_SUSPENDED, /* its request waits without a thread */
     CONNECTION_WRITING,  /* the answer's end waits for the peer to read */
     CONNECTION_LINGERING, /* answered for good; closed once the peer has read, or soon */
     CONNECTION_CLOSED,   /* waits to be freed at the end of the lane's turn */
@@ -74,7 +75,7 @@ bool connection_on_event(struct connection *connection, uint32_t events) __attri
 /* Goes on with a connection from the list of ready ones. */
 bool connection_attend(struct connection *connection) __attribute__((warn_unused_result));
 
-/* Calls the handler of the request that is ready, as lane_may_call has allowed. */
+/* Calls the handler of the request that is ready, or what a suspended one has left in its place, as lane_may_call has allowed. */
 bool connection_serve(struct connection *connection) __attribute__((warn_unused_result));
 
 /* Its time limit has passed. */

@@ -14,6 +14,7 @@
 #include "base/kernel.h"
 #include "base/log.h"
 #include "base/race.h"
+#include "serve/callback.h"
 #include "serve/connection.h"
 #include "serve/listen.h"
 #include "serve/request.h"
@@ -40,6 +41,26 @@ static void free_buried(struct lane *lane)
         list_remove(&connection->timer);
         connection_free(connection);
     }
+    callback_free_buried(lane);
+}
+
+static void collect_mail(struct lane *lane)
+{
+    struct mail *mail = mailbox_collect(&lane->mailbox), *next;
+    for (; mail != NULL; mail = next) {
+        next = mail->next;
+        switch ((enum lane_mail)mail->kind) {
+        case LANE_MAIL_CONNECTION:
+            connection_arrive((struct connection *)mail);
+            break;
+        case LANE_MAIL_RESUMED:
+            suspend_hear(mail);
+            break;
+        case LANE_MAIL_CALLBACK:
+            callback_hear(lane, mail);
+            break;
+        }
+    }
 }
 
 /* Each of its wake-ups is one event, whether it is read or not. */
@@ -47,6 +68,31 @@ static int watch(const struct lane *lane, int fd, void *source)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = source};
     return epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int make_parts(struct lane *lane)
+{
+    struct route_table *routes = &lane->worker->routes;
+    lane->parts = calloc(routes->count + 1, sizeof *lane->parts);
+    if (lane->parts == NULL)
+        return -1;
+    for (size_t i = 0; i < routes->count; i++)
+        lane->parts[routes->routes[i].number] = (struct mr_lane){.lane = lane, .route = &routes->routes[i]};
+    return 0;
+}
+
+const struct mr_route *lane_start(struct lane *lane)
+{
+    for (size_t i = 0; i < lane->worker->routes.count; i++)
+        if (route_start_lane(&lane->parts[i]) != 0)
+            return lane->parts[i].route;
+    return NULL;
+}
+
+void lane_stop(struct lane *lane)
+{
+    for (size_t i = 0; i < lane->worker->routes.count; i++)
+        route_stop_lane(&lane->parts[i]);
 }
 
 int lane_init(struct lane *lane, struct worker *worker, int number)
@@ -57,12 +103,19 @@ int lane_init(struct lane *lane, struct worker *worker, int number)
     list_init(&lane->ready);
     list_init(&lane->attending);
     list_init(&lane->buried);
+    list_init(&lane->woken);
+    list_init(&lane->due);
+    list_init(&lane->buried_callbacks);
     for (int i = 0; i < LANE_TIMER_KINDS; i++)
         list_init(&lane->timers[i]);
     lane->now_us = clock_now_us();
     lane->counts = scoreboard_counts(worker->start.board, worker->start.slot, number, 0);
     lane->durations = scoreboard_durations(worker->start.board, worker->start.slot, number, 0);
     lane->board = scoreboard_lane(worker->start.board, worker->start.slot, number);
+    suspend_init(&lane->suspended);
+    pthread_mutex_init(&lane->watch_lock, NULL);
+    if (make_parts(lane) < 0)
+        return -1;
     lane->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     lane->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (lane->epoll_fd < 0 || lane->alarm_fd < 0 || mailbox_init(&lane->mailbox) < 0)
@@ -74,6 +127,7 @@ int lane_init(struct lane *lane, struct worker *worker, int number)
 
 void lane_fini(struct lane *lane)
 {
+    collect_mail(lane); /* callbacks that hooks have freed */
     free_buried(lane);
     while (lane->spare != NULL) {
         struct request *request = lane->spare;
@@ -83,11 +137,28 @@ void lane_fini(struct lane *lane)
     close(lane->epoll_fd);
     close(lane->alarm_fd);
     mailbox_fini(&lane->mailbox);
+    suspend_fini(&lane->suspended);
+    pthread_mutex_destroy(&lane->watch_lock);
+    free(lane->parts);
 }
 
 void lane_wake(struct lane *lane)
 {
     mailbox_wake(&lane->mailbox);
+}
+
+/* Within a call on the lane it is awake, and looks before it waits; so does whoever takes it meanwhile, as long as it
+ * was not taken before this was posted: pairs with lane_take. */
+void lane_post(struct lane *lane, struct mail *mail)
+{
+    if (current_lane != lane) {
+        mailbox_post(&lane->mailbox, mail);
+        return;
+    }
+    mailbox_put(&lane->mailbox, mail);
+    RACE_POINT(lane_putting);
+    if (atomic_load(&lane->call) != current_call)
+        lane_wake(lane);
 }
 
 int lane_draining(const struct lane *lane)
@@ -108,10 +179,14 @@ struct scoreboard_durations *lane_durations(struct lane *lane, const struct mr_r
 /* -- calling a handler ----------------------------------------------------------------------------------------------
  */
 
-/* Sets a waiting thread aside, without which no handler may be called. Returns false when there is none. */
-static bool reserve(struct lane *lane)
+bool lane_is_reserved(const struct lane *lane)
 {
-    if (lane->reserved || lane->worker->settings->debug)
+    return lane->reserved || lane->worker->settings->debug;
+}
+
+bool lane_reserve(struct lane *lane)
+{
+    if (lane_is_reserved(lane))
         return true;
     lane->reserved = pool_reserve(&lane->worker->pool);
     if (!lane->reserved) {
@@ -126,11 +201,11 @@ static bool reserve(struct lane *lane)
 
 bool lane_may_call(struct lane *lane, struct mr_route *route)
 {
-    if (!reserve(lane))
+    if (!lane_reserve(lane))
         return false;
     if (route_enter(route))
         return true;
-    atomic_store(&lane->starving, true); /* pairs with lane_has_called, like the one in reserve */
+    atomic_store(&lane->starving, true); /* pairs with lane_has_called, like the one in lane_reserve */
     return route_enter(route);
 }
 
@@ -160,8 +235,7 @@ bool lane_leave(struct lane *lane, uint64_t call)
 
 void lane_take(struct lane *lane, uint64_t call)
 {
-    if (!atomic_compare_exchange_strong_explicit(&lane->call, &call, call - 1, memory_order_acq_rel,
-                                                 memory_order_relaxed))
+    if (!atomic_compare_exchange_strong(&lane->call, &call, call - 1))
         return;
     RACE_POINT(lane_taken);
     CHECK(lane->reserved);
@@ -276,16 +350,6 @@ static struct connection *first_ready(struct list *list)
     return list_is_empty(list) ? NULL : LIST_ELEMENT(list->next, struct connection, ready);
 }
 
-static void collect_mail(struct lane *lane)
-{
-    struct mail *mail = mailbox_collect(&lane->mailbox);
-    while (mail != NULL) {
-        struct connection *connection = (struct connection *)mail;
-        mail = mail->next;
-        connection_arrive(connection);
-    }
-}
-
 /* A request whose route is at its own limit does not hold up those behind it. */
 static bool serve_queue(struct lane *lane)
 {
@@ -295,7 +359,7 @@ static bool serve_queue(struct lane *lane)
         next = link->next; /* serving changes the place of its own connection alone */
         if (lane_may_call(lane, connection->request->route) && !connection_serve(connection))
             return false;
-        if (!lane->reserved && !lane->worker->settings->debug)
+        if (!lane_is_reserved(lane))
             return true; /* no thread is free */
     }
     return true;
@@ -322,14 +386,16 @@ static bool handle_events(struct lane *lane)
             lane->alarm_us = 0;
         else if (listen_is_source(lane, event->data.ptr))
             listen_take(lane, event->data.ptr);
-        else if (!connection_on_event(event->data.ptr, event->events))
+        else if ((event->data.u64 & CALLBACK_MARK) != 0) {
+            if (!callback_on_event(lane, event->data.ptr, event->events))
+                return false;
+        } else if (!connection_on_event(event->data.ptr, event->events))
             return false;
     }
     return true;
 }
 
-/* A debugger may hold everything up for as long as it likes; but what does not come in time holds up no end. */
-static bool has_time_limits(const struct lane *lane)
+bool lane_has_time_limits(const struct lane *lane)
 {
     return !lane->worker->settings->debug || lane_draining(lane) != WORKER_SERVES;
 }
@@ -338,7 +404,9 @@ static void expire_timers(struct lane *lane)
 {
     if (lane->listen_again_us != 0 && lane->listen_again_us <= lane->now_us)
         listen_resume(lane);
-    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && has_time_limits(lane); kind++) {
+    suspend_expire(lane);
+    callback_expire(lane);
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && lane_has_time_limits(lane); kind++) {
         struct connection *connection;
         while ((connection = first_timed(&lane->timers[kind])) != NULL && connection->deadline_us <= lane->now_us)
             connection_on_timeout(connection);
@@ -385,18 +453,27 @@ static void drain(struct lane *lane, int how)
     }
 }
 
+static int64_t earlier_us(int64_t one_us, int64_t other_us)
+{
+    return one_us < other_us ? one_us : other_us;
+}
+
 /* The first deadline; INT64_MAX: none. */
 static int64_t first_deadline_us(const struct lane *lane)
 {
-    int64_t first_us = lane->listen_again_us > 0 ? lane->listen_again_us : INT64_MAX;
-    if (lane->move_again_us > 0 && lane->move_again_us < first_us)
-        first_us = lane->move_again_us;
-    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && has_time_limits(lane); kind++) {
-        if (list_is_empty(&lane->timers[kind]))
-            continue;
-        int64_t deadline_us = LIST_ELEMENT(lane->timers[kind].next, struct connection, timer)->deadline_us;
-        first_us = deadline_us < first_us ? deadline_us : first_us;
-    }
+    int64_t first_us = INT64_MAX;
+    if (lane->listen_again_us > 0)
+        first_us = lane->listen_again_us;
+    if (lane->move_again_us > 0)
+        first_us = earlier_us(first_us, lane->move_again_us);
+    if (lane->limits.first != NULL)
+        first_us = earlier_us(first_us, lane->limits.first->key);
+    if (lane->alarms.first != NULL)
+        first_us = earlier_us(first_us, lane->alarms.first->key);
+    for (int kind = LANE_TIMER_IDLE; kind < LANE_TIMER_KINDS && lane_has_time_limits(lane); kind++)
+        if (!list_is_empty(&lane->timers[kind]))
+            first_us =
+                earlier_us(first_us, LIST_ELEMENT(lane->timers[kind].next, struct connection, timer)->deadline_us);
     return first_us;
 }
 
@@ -412,7 +489,7 @@ static void set_alarm(struct lane *lane, int64_t at_us)
  * over. */
 static int sleep_ms(struct lane *lane)
 {
-    if (!list_is_empty(&lane->ready))
+    if (!list_is_empty(&lane->ready) || lane->woken_more || !mailbox_is_empty(&lane->mailbox))
         return 0;
     int64_t first_us = first_deadline_us(lane);
     if (first_us == INT64_MAX)
@@ -450,13 +527,24 @@ static void wait_for_events(struct lane *lane)
     }
 }
 
+/* What the handlers and events of this turn have brought up: first those whose waiting is over, then timers, so that
+ * one that was set to the turn's end has everything before it. */
+static bool call_back(struct lane *lane)
+{
+    if (!mailbox_is_empty(&lane->mailbox))
+        collect_mail(lane);
+    return suspend_call_woken(lane) && callback_call_due(lane);
+}
+
 void lane_run(struct lane *lane)
 {
     for (;;) {
         if (!serve_queue(lane) || !attend_ready(lane) || !handle_events(lane))
             return;
-        free_buried(lane);
         expire_timers(lane);
+        if (!call_back(lane))
+            return;
+        free_buried(lane);
         int draining = lane_draining(lane);
         if (draining != WORKER_SERVES)
             drain(lane, draining);

@@ -17,9 +17,11 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "serve/access.h"
+#include "serve/suspend.h"
 
 struct connection;
 struct request;
@@ -41,15 +43,33 @@ enum lane_timer {
     LANE_TIMER_KINDS,
 };
 
+/* What comes through a lane's mailbox. */
+enum lane_mail {
+    LANE_MAIL_CONNECTION, /* a new one, or one that comes back from its handler */
+    LANE_MAIL_RESUMED,    /* a suspended request: suspend.h */
+    LANE_MAIL_CALLBACK,   /* word for a watch or a timer: callback.h */
+};
+
+/* One route on one lane: the struct that applications know by name. */
+struct mr_lane {
+    struct lane *lane;
+    struct mr_route *route;
+    void *state;
+    bool started; /* its lane_start has returned 0 */
+};
+
 struct lane {
     struct worker *worker;
     int number;
+    struct mr_lane *parts; /* one a route, by the route's number */
 
     /* Shared with the watchdog and with threads that have lost the lane. */
     _Alignas(64) _Atomic uint64_t call; /* number of the call << 1 | 1 while a handler runs on the lane's thread */
     _Atomic bool awake;    /* not waiting for events */
     _Atomic bool starving; /* requests wait because no thread was free: wake me when one is */
     struct mailbox mailbox;
+    struct suspend_table suspended;
+    pthread_mutex_t watch_lock; /* guards what callback.h says; nothing is locked inside */
 
     /* The runner's alone. */
     _Alignas(64) int epoll_fd;
@@ -70,6 +90,13 @@ struct lane {
     struct list timers[LANE_TIMER_KINDS];
     int queue_length, idle_length; /* of two of them */
     struct list buried; /* closed connections that an event of this turn may still name */
+    struct list woken;      /* suspended requests that are to be called back */
+    bool woken_more;        /* since they were last looked through */
+    int suspended_length;
+    struct heap limits;     /* time limits of suspended requests */
+    struct list due;        /* watches and timers that are to be called */
+    struct heap alarms;     /* timers */
+    struct list buried_callbacks;
     struct request *spare;
     int spare_count;
     uint64_t answers;
@@ -83,17 +110,29 @@ struct lane {
 int lane_init(struct lane *lane, struct worker *worker, int number) __attribute__((warn_unused_result));
 void lane_fini(struct lane *lane);
 
+/* Calls the routes' lane hooks; before the lane runs and after it has ended. lane_start returns NULL, or the route that
+ * refused. */
+const struct mr_route *lane_start(struct lane *lane) __attribute__((warn_unused_result));
+void lane_stop(struct lane *lane);
+
 /* Runs the lane until it has ended or this thread has lost it. */
 void lane_run(struct lane *lane);
 
 /* Wakes the lane to look at its worker's state. Any thread. */
 void lane_wake(struct lane *lane);
 
+/* Puts something into the lane's mailbox. Any thread; from inside a call on the lane itself this costs no wake-up. */
+void lane_post(struct lane *lane, struct mail *mail);
+
 /* -- calling a handler ---------------------------------------------------------------------------------------------- */
 
 /* May a handler of this route be called? It may while the route's own limit allows, and with a waiting thread set aside.
  * Where the answer is no, the lane is woken when it may have changed. */
 bool lane_may_call(struct lane *lane, struct mr_route *route) __attribute__((warn_unused_result));
+
+/* Sets a waiting thread aside for a takeover, which every call needs; false: none is free, and the lane is woken when one is. */
+bool lane_reserve(struct lane *lane) __attribute__((warn_unused_result));
+bool lane_is_reserved(const struct lane *lane);
 
 /* The handler has returned. Its thread, which may have lost the lane. */
 void lane_has_called(struct lane *lane, struct mr_route *route);
@@ -117,6 +156,9 @@ struct request *lane_take_request(struct lane *lane) __attribute__((warn_unused_
 void lane_spare_request(struct lane *lane, struct request *request);
 uint64_t lane_next_number(struct lane *lane);
 int lane_draining(const struct lane *lane); /* enum worker_draining */
+
+/* A debugger may hold everything up for as long as it likes; but what does not come in time holds up no end. */
+bool lane_has_time_limits(const struct lane *lane);
 
 /* NULL stands for requests without a route. */
 struct scoreboard_counts *lane_counts(struct lane *lane, const struct mr_route *route);

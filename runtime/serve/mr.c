@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "serve/callback.h"
 #include "serve/connection.h"
 #include "serve/limits.h"
 #include "serve/request.h"
@@ -49,8 +50,7 @@ int mr_header(FCGX_Request *req, const char *name, const char *value)
     struct request *request = request_of(req);
     if (request->started)
         return -1;
-    if (name == NULL || value == NULL || !token_is_token(span_text(name)) ||
-        !token_is_value(span_text(value))) {
+    if (name == NULL || value == NULL || !token_is_token(span_text(name)) || !token_is_value(span_text(value))) {
         request_refuse(request, 500, "mr_header was given a name or value that no header may hold");
         return -1;
     }
@@ -98,6 +98,68 @@ int mr_client_gone(FCGX_Request *req)
 int mr_deadline_ms(const FCGX_Request *req)
 {
     return limits_deadline_ms(request_of(req));
+}
+
+uint64_t mr_suspend(FCGX_Request *req, int (*on_wake)(FCGX_Request *req, enum mr_wake why, void *arg), void *arg)
+{
+    return suspend_begin(request_of(req), on_wake, arg);
+}
+
+int mr_resume(uint64_t ticket)
+{
+    return suspend_resume(ticket);
+}
+
+struct mr_lane *mr_lane(const FCGX_Request *req)
+{
+    const struct request *request = request_of(req);
+    return &request->connection->lane->parts[request->route->number];
+}
+
+struct mr_route *mr_lane_route(const struct mr_lane *lane)
+{
+    return lane->route;
+}
+
+void *mr_lane_state(const struct mr_lane *lane)
+{
+    return lane->state;
+}
+
+void mr_lane_set_state(struct mr_lane *lane, void *state)
+{
+    lane->state = state;
+}
+
+struct mr_watch *mr_watch(struct mr_lane *lane, int fd, int events, void (*on_ready)(struct mr_watch *, int, void *),
+                          void *arg)
+{
+    return callback_watch(lane, fd, events, on_ready, arg);
+}
+
+void mr_watch_events(struct mr_watch *watch, int events)
+{
+    callback_watch_events(watch, events);
+}
+
+void mr_unwatch(struct mr_watch *watch)
+{
+    callback_unwatch(watch);
+}
+
+struct mr_timer *mr_timer_new(struct mr_lane *lane, void (*on_time)(struct mr_timer *, void *), void *arg)
+{
+    return callback_timer(lane, on_time, arg);
+}
+
+void mr_after(struct mr_timer *timer, int ms)
+{
+    callback_after(timer, ms);
+}
+
+void mr_timer_free(struct mr_timer *timer)
+{
+    callback_timer_free(timer);
 }
 
 const char *mr_route_option(const struct mr_route *route, const char *name)

@@ -41,6 +41,9 @@ void request_reset(struct request *request)
     request->body_bytes = 0;
     request->method = request->uri = "";
     request->ready_us = request->started_us = request->handler_us = 0;
+    request->suspension = NULL;
+    request->on_wake = NULL;
+    request->why_woken = MR_RESUMED;
     request->error_status = 0;
     request->refusal = NULL;
     request->header.length = 0;
@@ -129,15 +132,27 @@ bool request_body_is_over(const struct request *request, int64_t body_bytes)
     return body_bytes > request->route->settings->max_body_bytes;
 }
 
+static void open_streams(struct request *request)
+{
+    stream_open(request);
+    request->fcgx.in = &request->in;
+    request->fcgx.out = &request->out;
+    request->fcgx.err = &request->err;
+}
+
+static int call(struct request *request)
+{
+    if (request->on_wake == NULL)
+        return request->route->app->handle(&request->fcgx);
+    return request->on_wake(&request->fcgx, request->why_woken, request->wake_arg);
+}
+
 void request_handle(struct request *request)
 {
-    FCGX_Request *fcgx = &request->fcgx;
-    stream_open(request);
-    fcgx->in = &request->in;
-    fcgx->out = &request->out;
-    fcgx->err = &request->err;
+    if (request->on_wake == NULL)
+        open_streams(request);
     activity_begin(request);
-    fcgx->appStatus = request->route->app->handle(fcgx);
+    request->fcgx.appStatus = call(request);
     activity_end(request);
 }
 

@@ -39,6 +39,7 @@ struct gather {
 };
 
 struct connection;
+struct suspension;
 
 struct request {
     FCGX_Request fcgx; /* first: what handlers get; request_of() leads back */
@@ -49,7 +50,15 @@ struct request {
     uint64_t number;
     int64_t ready_us;   /* when it could be handled: waiting for a thread begins */
     int64_t started_us; /* the handler's call, 0: none */
-    int64_t handler_us; /* its time */
+    int64_t called_us;  /* its present call, when it was suspended before */
+    int64_t handler_us; /* the time of its calls */
+    int64_t counts_from_us; /* the time limit does: its start, later by what it has waited for its peer */
+
+    /* A suspended request: what it waits for, then what is called in the handler's place. */
+    struct suspension *suspension; /* NULL: it does not wait */
+    int (*on_wake)(FCGX_Request *req, enum mr_wake why, void *arg);
+    void *wake_arg;
+    enum mr_wake why_woken;
     struct arena arena;
 
     /* Input: bytes read and not yet parsed are input[input_start, input_end). */
@@ -123,7 +132,8 @@ void request_refuse(struct request *request, int status, const char *why);
 /* True when a body of this size is over the route's limit. */
 bool request_body_is_over(const struct request *request, int64_t body_bytes);
 
-/* Prepares the streams, calls the route's handler, keeps its result as the application status. */
+/* Prepares the streams and calls the route's handler, or calls what a suspended request has left in its place; keeps the
+ * result as the application status. */
 void request_handle(struct request *request);
 
 /* A variable of the request, NULL when it has none. */

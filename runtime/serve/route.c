@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "serve/lane.h"
+
 static int longest_first(const void *a, const void *b)
 {
     const struct mr_route *left = a, *right = b;
@@ -104,6 +106,26 @@ void route_stop(struct mr_route *route)
     if (route->started && app_has(app, offsetof(struct mr_app, stop)) && app->stop != NULL)
         app->stop(route);
     route->started = false;
+}
+
+int route_start_lane(struct mr_lane *part)
+{
+    const struct mr_app *app = part->route->app;
+    if (app_has(app, offsetof(struct mr_app, lane_start)) && app->lane_start != NULL) {
+        int result = app->lane_start(part);
+        if (result != 0)
+            return result;
+    }
+    part->started = true;
+    return 0;
+}
+
+void route_stop_lane(struct mr_lane *part)
+{
+    const struct mr_app *app = part->route->app;
+    if (part->started && app_has(app, offsetof(struct mr_app, lane_stop)) && app->lane_stop != NULL)
+        app->lane_stop(part);
+    part->started = false;
 }
 
 static bool is_prefix(const struct mr_route *route, struct span path)

@@ -42,6 +42,10 @@ int route_open(struct mr_route *route, char why[ROUTE_WHY_BYTES]) __attribute__(
 int route_start(struct mr_route *route) __attribute__((warn_unused_result));
 void route_stop(struct mr_route *route);
 
+/* The same for one lane. */
+int route_start_lane(struct mr_lane *part) __attribute__((warn_unused_result));
+void route_stop_lane(struct mr_lane *part);
+
 /* The longest route that is a prefix of `path` and ends where a segment ends; NULL when there is none. */
 struct mr_route *route_find(const struct route_table *table, struct span path);
 

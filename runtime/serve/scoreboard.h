@@ -45,6 +45,7 @@ struct scoreboard_durations {
 struct scoreboard_lane {
     _Alignas(64) _Atomic int idle; /* connections between two requests */
     _Atomic int queued;            /* requests that wait for a thread */
+    _Atomic int suspended;         /* requests that wait without one */
 };
 
 /* What a thread of the pool is doing. */

@@ -167,15 +167,26 @@ static void open_routes(struct worker *worker)
     }
 }
 
+static _Noreturn void refused_by(const struct mr_route *route, const char *hook)
+{
+    log_error("route", "%s: route %s: the application's %s failed", route->settings->where, route->settings->path,
+              hook);
+    _exit(WORKER_EXIT_CANNOT_START);
+}
+
 static void start_routes(struct worker *worker)
 {
-    for (size_t i = 0; i < worker->routes.count; i++) {
-        struct mr_route *route = &worker->routes.routes[i];
-        if (route_start(route) != 0) {
-            log_error("route", "%s: route %s: the application's start failed", route->settings->where,
-                      route->settings->path);
-            _exit(WORKER_EXIT_CANNOT_START);
-        }
+    for (size_t i = 0; i < worker->routes.count; i++)
+        if (route_start(&worker->routes.routes[i]) != 0)
+            refused_by(&worker->routes.routes[i], "start");
+}
+
+static void start_routes_of_lanes(struct worker *worker)
+{
+    for (int i = 0; i < worker->settings->lanes; i++) {
+        const struct mr_route *refusing = lane_start(&worker->lanes[i]);
+        if (refusing != NULL)
+            refused_by(refusing, "lane_start");
     }
 }
 
@@ -213,6 +224,8 @@ static void start_lanes(struct worker *worker)
     for (int i = 0; i < settings->lanes; i++)
         if (lane_init(&worker->lanes[i], worker, i) < 0)
             cannot_start("lane");
+    suspend_serve(worker->lanes, settings->lanes);
+    start_routes_of_lanes(worker);
     if (limits_init(&worker->limits, worker) < 0)
         cannot_start("limits");
     if (!settings->debug && watchdog_start(&worker->watchdog, worker->lanes, settings->lanes) < 0)
@@ -356,6 +369,8 @@ static void stop_all(struct worker *worker)
     if (!worker->settings->debug)
         watchdog_stop(&worker->watchdog);
     serving_process = 0;
+    for (int i = 0; i < worker->settings->lanes; i++)
+        lane_stop(&worker->lanes[i]);
     for (size_t i = 0; i < worker->routes.count; i++)
         route_stop(&worker->routes.routes[i]);
     log_counts(worker);

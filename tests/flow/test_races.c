@@ -17,43 +17,49 @@
 
 enum {
     RACES_LINKS = 36,
-    RACES_KINDS = 6,
+    RACES_KINDS = 12,
     BODY_WORDS = 750,
     RACES_MS = 600, /* of load for each point */
 };
 
 static struct answer answer;
 
-/* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog
- * waits. */
+/* What is asked on kept connections: handlers that take nothing, and such that take about as long as the watchdog waits;
+ * requests that are suspended and woken in every way. Text or length of the body. */
+static const struct kind {
+    const char *path, *query, *text;
+    size_t length;
+} kinds[RACES_KINDS] = {
+    {"/hello", NULL, NULL, 450},
+    {"/sleeper", "0", "slept 0\n", 0},
+    {"/sleeper", "3", "slept 3\n", 0},
+    {"/sleeper", "12", "slept 12\n", 0},
+    {"/bigout", "400000", NULL, 400000}, /* more than a socket takes: the handler waits until it is read */
+    {"/echo", NULL, NULL, BODY_WORDS * sizeof(int)},
+    {"/waiter/now", "", "resumed\n", 0},
+    {"/waiter/thread", "2", "resumed\n", 0},
+    {"/waiter/chain", "1", "resumed\n", 0},
+    {"/waiter/watch", "3", "resumed\n", 0},
+    {"/waiter/slow-callback", "1", "resumed\n", 0},
+    {"/waiter/now-sleep", "2", "resumed\n", 0},
+};
+
+static bool is_echo(int kind)
+{
+    return strcmp(kinds[kind].path, "/echo") == 0;
+}
+
 static void send_request(struct link *link, int kind, int token)
 {
     static int body[BODY_WORDS];
-    struct record_request request = {.flags = RECORD_KEEP, .path = "/sleeper"};
+    struct record_request request = {.flags = RECORD_KEEP, .path = kinds[kind].path, .query = kinds[kind].query};
     struct bytes bytes = {0};
 
-    switch (kind) {
-    case 0:
-        request.path = "/hello";
-        break;
-    case 1:
-        request.query = "0";
-        break;
-    case 2:
-        request.query = "3";
-        break;
-    case 3:
-        request.query = "12";
-        break;
-    case 4: /* more than a socket takes: the handler waits until it is read */
-        request = (struct record_request){.flags = RECORD_KEEP, .path = "/bigout", .query = "400000"};
-        break;
-    default:
+    if (is_echo(kind)) {
         for (int i = 0; i < BODY_WORDS; i++)
             body[i] = token;
-        request =
-            (struct record_request){.flags = RECORD_KEEP, .path = "/echo", .body = body, .body_length = sizeof body};
-        break;
+        request.body = body;
+        request.body_length = sizeof body;
     }
     record_whole(&bytes, &request);
     link_send(link, bytes.data, bytes.length);
@@ -62,19 +68,17 @@ static void send_request(struct link *link, int kind, int token)
 
 static void check_answer(struct link *link, int kind, int token)
 {
-    static const char *const expected[] = {NULL, "slept 0\n", "slept 3\n", "slept 12\n", NULL, NULL};
-    static const size_t lengths[] = {450, 0, 0, 0, 400000, BODY_WORDS * sizeof(int)};
     const unsigned char *body;
     size_t length;
 
     answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
-    CU_ASSERT_EQUAL_FATAL(answer_status(&answer), 200);
+    SUITE_CHECK(answer_status(&answer) == 200, "%s: status %d", kinds[kind].path, answer_status(&answer));
     body = answer_body(&answer, &length);
-    if (expected[kind])
-        SUITE_CHECK(answer_body_is(&answer, expected[kind]), "kind %d: another request's answer", kind);
+    if (kinds[kind].text)
+        SUITE_CHECK(answer_body_is(&answer, kinds[kind].text), "kind %d: another request's answer", kind);
     else
-        SUITE_CHECK(length == lengths[kind], "kind %d: %zu bytes", kind, length);
-    for (size_t i = 0; kind == 5 && i < length; i += sizeof token)
+        SUITE_CHECK(length == kinds[kind].length, "kind %d: %zu bytes", kind, length);
+    for (size_t i = 0; is_echo(kind) && i < length; i += sizeof token)
         SUITE_CHECK(memcmp(body + i, &token, sizeof token) == 0, "another request's body");
 }
 
@@ -84,7 +88,7 @@ static void leave_early(const char *address, bool abort)
     struct link *link = link_new(address);
     struct bytes bytes = {0};
 
-    send_request(link, 3, 0);
+    send_request(link, abort ? 3 : 10, 0);
     if (abort) {
         record_add(&bytes, RECORD_ABORT, 1, NULL, 0);
         link_send(link, bytes.data, bytes.length);
