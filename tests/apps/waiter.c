@@ -105,6 +105,8 @@ static int on_wake(FCGX_Request *req, enum mr_wake why, void *arg)
         mr_after(wait->timer, (int)wait->ms);
         return 0;
     }
+    if (why != MR_RESUMED)
+        mr_log(req, "called back: %s", name_of(why));
     if (strcmp(FCGX_GetParam("PATH_INFO", req->envp), "/slow-wake") == 0)
         sleep_ms(30);
     mr_printf(req->out, "%s\n", name_of(why));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "deadline.h"
 
@@ -169,6 +170,22 @@ long process_resident_kb(pid_t pid)
 
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     return process_figure(path, "VmRSS:");
+}
+
+long process_cpu_ms(pid_t pid)
+{
+    unsigned long user = 0, kernel = 0;
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel) != 2)
+        user = kernel = 0;
+    fclose(file);
+    return (long)(user + kernel) * 1000 / sysconf(_SC_CLK_TCK);
 }
 
 long process_switches(pid_t pid)

@@ -21,6 +21,7 @@ long process_shared_count(pid_t pid); /* mappings of memory that processes share
 long process_descriptor_count(pid_t pid);
 long process_thread_count(pid_t pid);
 long process_resident_kb(pid_t pid);
+long process_cpu_ms(pid_t pid); /* of all its threads so far, to the clock tick */
 long process_switches(pid_t pid); /* context switches of all its threads so far */
 
 /* The sockets and the like in each of its epoll sets, set by set. Returns the number of sets, at most `max`. */
