@@ -140,16 +140,16 @@ enum mr_wake {
 MR_PUBLIC uint64_t mr_suspend(FCGX_Request *req, int (*on_wake)(FCGX_Request *req, enum mr_wake why, void *arg), void *arg)
     MR_MUST_CHECK;
 
-/* Ends the waiting. Any thread, also before the handler that has suspended has returned. Returns 1, or 0 when that request waits
+/* Ends the waiting. Any thread until stop() has returned, also before the handler that has suspended has returned. Returns 1, or 0 when that request waits
  * no more: it was resumed before, its time was over, its client has gone; a ticket means no other request, ever. Never
  * blocks. */
 MR_PUBLIC int mr_resume(uint64_t ticket);
 
 /* -- Lanes ---------------------------------------------------------------------------------------------------------
  *
- * What follows is called from any thread unless something else is said. Callbacks are called as handlers are: they may block (then
- * others go on with the lane meanwhile), and so may find that other callbacks and handlers of the lane run beside them. One
- * watch's or timer's callback never runs twice at once. */
+ * What follows is called from any thread, until stop() has returned, unless something else is said. Callbacks are called as
+ * handlers are: they may block (then others go on with the lane meanwhile), and so may find that other callbacks and handlers
+ * of the lane run beside them. One watch's or timer's callback never runs twice at once. */
 
 /* The lane that serves a request, for its route; valid for the worker's life. */
 MR_PUBLIC struct mr_lane *mr_lane(const FCGX_Request *req);

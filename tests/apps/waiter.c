@@ -25,7 +25,7 @@ struct wait {
     struct mr_watch *watch;
 };
 
-static _Atomic int suspended, woken[3], too_late, twice, lane_starts;
+static _Atomic int suspended, woken[3], too_late, twice, lane_starts, threads;
 
 static void sleep_ms(long ms)
 {
@@ -135,6 +135,7 @@ static void *resume_later(void *arg)
         resume(later->ticket);
     }
     free(later);
+    atomic_fetch_sub(&threads, 1);
     return NULL;
 }
 
@@ -143,8 +144,11 @@ static void start_thread(struct wait *wait, int fd)
     struct later *later = malloc(sizeof *later);
     pthread_t thread;
     *later = (struct later){wait->ticket, wait->ms, fd};
+    atomic_fetch_add(&threads, 1);
     if (pthread_create(&thread, NULL, resume_later, later) == 0)
         pthread_detach(thread);
+    else
+        atomic_fetch_sub(&threads, 1);
 }
 
 static void wait_for_timer(FCGX_Request *req, struct wait *wait)
@@ -211,6 +215,8 @@ static void stop(struct mr_route *route)
 {
     struct wait *next;
     (void)route;
+    while (atomic_load(&threads) > 0)
+        sleep_ms(1);
     for (struct wait *wait = atomic_load(&waits); wait != NULL; wait = next) {
         next = wait->next;
         free(wait);
