@@ -167,8 +167,10 @@ void pool_end_wait(struct pool *pool)
 
 void pool_stop(struct pool *pool)
 {
-    for (int stopped = 0; stopped < pool->count;) {
+    int count = 1;
+    for (int stopped = 0; stopped < count;) {
         pthread_mutex_lock(&pool->lock);
+        count = pool->count;
         struct pool_thread *thread = pop(&pool->waiting);
         if (thread == NULL)
             thread = pop(&pool->parked);
@@ -180,7 +182,7 @@ void pool_stop(struct pool *pool)
         wake_for(thread, NULL);
         stopped++;
     }
-    for (int i = 0; i < pool->count; i++) {
+    for (int i = 0; i < count; i++) {
         pthread_join(pool->threads[i].id, NULL);
         sem_destroy(&pool->threads[i].wake);
     }
