@@ -18,6 +18,7 @@
 #include "serve/linger.h"
 #include "serve/request.h"
 #include "serve/respond.h"
+#include "serve/tally.h"
 #include "serve/wire.h"
 #include "serve/worker.h"
 
@@ -134,23 +135,6 @@ static void become_reading(struct connection *connection)
     become(connection, CONNECTION_READING, in_body ? LANE_TIMER_BODY : LANE_TIMER_HEAD);
 }
 
-static void count_answer(struct lane *lane, const struct request *request)
-{
-    struct scoreboard_counts *counts = lane_counts(lane, request->route);
-    scoreboard_add(&counts->requests, 1);
-    if (request->status >= 500)
-        scoreboard_add(&counts->errors, 1);
-    if (request->refused)
-        scoreboard_add(&counts->refused, 1);
-    if (request->started_us != 0) {
-        struct scoreboard_durations *durations = lane_durations(lane, request->route);
-        scoreboard_add_time(&durations->queue, request->started_us - request->ready_us);
-        scoreboard_add_time(&durations->handler, request->handler_us);
-    }
-    access_add(&lane->worker->access, &lane->access, request);
-    limits_count(&lane->worker->limits, ++lane->answers);
-}
-
 /* The answer has left, or cannot: what comes next on this connection? */
 static void finish_answer(struct connection *connection, bool sent)
 {
@@ -159,7 +143,7 @@ static void finish_answer(struct connection *connection, bool sent)
     bool all_read = !input_left && connection->transport->place(connection) == TRANSPORT_COMPLETE;
     bool keep =
         connection->transport->done(connection) && !request->cut && lane_draining(connection->lane) != WORKER_ENDS;
-    count_answer(connection->lane, request);
+    tally_answer(connection->lane, request);
     if (!sent) {
         connection_close(connection);
     } else if (!keep) {

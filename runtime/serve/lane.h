@@ -115,9 +115,6 @@ void lane_fini(struct lane *lane);
 const struct mr_route *lane_start(struct lane *lane) __attribute__((warn_unused_result));
 void lane_stop(struct lane *lane);
 
-/* Runs the lane until it has ended or this thread has lost it. */
-void lane_run(struct lane *lane);
-
 /* Wakes the lane to look at its worker's state. Any thread. */
 void lane_wake(struct lane *lane);
 

@@ -14,6 +14,7 @@
 #include "serve/activity.h"
 #include "serve/crash.h"
 #include "serve/lane.h"
+#include "serve/loop.h"
 #include "serve/worker.h"
 
 static void push(struct pool_thread **list, struct pool_thread *thread)
@@ -92,7 +93,7 @@ static void *thread_main(void *argument)
     pthread_cleanup_push(report_exit_of_thread, NULL);
     while ((lane = sleep_until_woken(thread)) != NULL) {
         RACE_POINT(pool_woken);
-        lane_run(lane);
+        loop_run(lane);
         RACE_POINT(pool_returning);
         if (park(thread))
             continue;
