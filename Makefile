@@ -49,6 +49,25 @@ $(BUILD)/obj/races/%.o: runtime/%.c
 $(BUILD)/millrace-races: $(RUNTIME_SOURCES:runtime/%.c=$(BUILD)/obj/races/%.o)
 	$(Q)$(CC) $(CFLAGS) -Wl,--export-dynamic $^ -o $@ $(RUNTIME_LIBS)
 
+# -- the database library -------------------------------------------------------------------------------------------
+PQ_CFLAGS := -I$(shell pg_config --includedir 2>/dev/null)
+DB_SOURCES := $(wildcard db/*.c)
+DB_OBJECTS := $(DB_SOURCES:%.c=$(BUILD)/obj/%.o)
+DB_LIBRARY := $(BUILD)/libmillrace_pg.a
+
+$(BUILD)/obj/db/%.o: db/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(DEPEND) $(PQ_CFLAGS) -fPIC -fvisibility=hidden -Iruntime -c $< -o $@
+
+# One object in which only pg_ names are global, so that the library's others cannot meet the application's.
+$(BUILD)/obj/millrace_pg.o: $(DB_OBJECTS)
+	$(Q)ld -r $^ -o $@
+	$(Q)objcopy --wildcard --keep-global-symbol='pg_*' $@
+
+$(DB_LIBRARY): $(BUILD)/obj/millrace_pg.o
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
 # -- applications: apps/NAME.c becomes build/apps/NAME.so ---------------------------------------------------------
 APP_NAMES := $(patsubst apps/%.c,%,$(wildcard apps/*.c))
 APPS := $(APP_NAMES:%=$(BUILD)/apps/%.so)
@@ -62,9 +81,15 @@ $(BUILD)/apps/%.so: $(BUILD)/obj/apps/%.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -shared $^ -o $@ $(APP_LIBS)
 
+# Applications that use the database.
+DB_APPS :=
+$(DB_APPS:%=$(BUILD)/obj/apps/%.o): APP_CFLAGS = -Idb $(PQ_CFLAGS)
+$(DB_APPS:%=$(BUILD)/apps/%.so): APP_LIBS = -lpq
+$(DB_APPS:%=$(BUILD)/apps/%.so): $(DB_LIBRARY)
+
 $(BUILD)/apps/fortune.so: $(BUILD)/obj/apps/fortune/index.o $(BUILD)/obj/apps/fortune/collection.o
 
-$(BUILD)/obj/apps/database.o: APP_CFLAGS = -I$(shell pg_config --includedir)
+$(BUILD)/obj/apps/database.o: APP_CFLAGS = $(PQ_CFLAGS)
 $(BUILD)/apps/database.so: APP_LIBS = -lpq
 
 # -- tests ----------------------------------------------------------------------------------------------------------
@@ -84,7 +109,11 @@ OPINION = $(if $(filter %second_opinion http_head,$(1)),-lhttp_parser)
 
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SHARED) $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(call OPINION,$*) $(RUNTIME_LIBS)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(call OPINION,$*) $(if $(filter test_pg_%,$*),-lpq) $(RUNTIME_LIBS)
+
+# Those of the database library link its single objects.
+$(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard tests/unit/test_pg_*.c)): override CFLAGS += -Idb $(PQ_CFLAGS)
+$(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_pg_*.c)): $(filter-out %/pg.o %/service.o,$(DB_OBJECTS))
 
 $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
 	@mkdir -p $(@D)
@@ -143,7 +172,7 @@ $(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c
 .SECONDARY:
 
 .PHONY: all check-build
-all: $(BUILD)/millrace $(APPS)
+all: $(BUILD)/millrace $(APPS) $(DB_LIBRARY)
 check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
 
 # -- what users call -------------------------------------------------------------------------------------------------
@@ -237,7 +266,7 @@ compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
 
 clean: ## remove what was built (not the stacks' state)
-	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro install millrace millrace-races sample)
+	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro install millrace millrace-races sample libmillrace_pg.a)
 
 # -- installation ----------------------------------------------------------------------------------------------------
 D = $(DESTDIR)$(PREFIX)
