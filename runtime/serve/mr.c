@@ -162,6 +162,11 @@ void mr_timer_free(struct mr_timer *timer)
     callback_timer_free(timer);
 }
 
+int mr_at_end(FCGX_Request *req, void (*function)(void *arg), void *arg)
+{
+    return request_at_end(request_of(req), function, arg);
+}
+
 const char *mr_route_option(const struct mr_route *route, const char *name)
 {
     return route_option(route, name);

@@ -35,6 +35,7 @@ void request_reset(struct request *request)
     memset(&request->fcgx, 0, sizeof request->fcgx);
     request->fcgx.ipcFd = request->fcgx.listen_sock = -1;
     request->route = NULL;
+    request->ends = NULL;
     request->record = request->params = request->body = (struct gather){0};
     request->body_given = false;
     request->content_length = -1;
@@ -132,6 +133,26 @@ bool request_body_is_over(const struct request *request, int64_t body_bytes)
     return body_bytes > request->route->settings->max_body_bytes;
 }
 
+int request_at_end(struct request *request, void (*function)(void *arg), void *arg)
+{
+    struct request_end *end = arena_take(&request->arena, sizeof *end);
+    if (end == NULL)
+        return -1;
+    *end = (struct request_end){function, arg, request->ends};
+    request->ends = end;
+    return 0;
+}
+
+/* One of these may ask for others. */
+static void call_ends(struct request *request)
+{
+    while (request->ends != NULL) {
+        const struct request_end *end = request->ends;
+        request->ends = end->next;
+        end->function(end->arg);
+    }
+}
+
 static void open_streams(struct request *request)
 {
     stream_open(request);
@@ -153,6 +174,8 @@ void request_handle(struct request *request)
         open_streams(request);
     activity_begin(request);
     request->fcgx.appStatus = call(request);
+    if (request->suspension == NULL)
+        call_ends(request);
     activity_end(request);
 }
 

@@ -41,6 +41,13 @@ struct gather {
 struct connection;
 struct suspension;
 
+/* A function that a handler wants called when it has returned for good; in the request's arena. */
+struct request_end {
+    void (*function)(void *arg);
+    void *arg;
+    struct request_end *next;
+};
+
 struct request {
     FCGX_Request fcgx; /* first: what handlers get; request_of() leads back */
     FCGX_Stream in, out, err;
@@ -60,6 +67,7 @@ struct request {
     void *wake_arg;
     enum mr_wake why_woken;
     struct arena arena;
+    struct request_end *ends; /* the last one asked for first */
 
     /* Input: bytes read and not yet parsed are input[input_start, input_end). */
     size_t input_start, input_end;
@@ -135,6 +143,9 @@ bool request_body_is_over(const struct request *request, int64_t body_bytes);
 /* Prepares the streams and calls the route's handler, or calls what a suspended request has left in its place; keeps the
  * result as the application status. */
 void request_handle(struct request *request);
+
+/* Has a function called at the end of the handler. Returns 0, −1 with errno. */
+int request_at_end(struct request *request, void (*function)(void *arg), void *arg) __attribute__((warn_unused_result));
 
 /* A variable of the request, NULL when it has none. */
 const char *request_variable(const struct request *request, const char *name);

@@ -343,6 +343,25 @@ static void flushed_lines(void)
     bytes_fini(&bytes);
 }
 
+/* What is to be done when a handler has returned: the last first, once each, before the answer ends. */
+static void at_the_end(void)
+{
+    static const struct {
+        const char *path, *query, *body;
+    } table[] = {{"/ends", "", "handler "},
+                 {"/ends", "a", "handler a"},
+                 {"/ends", "abc", "handler cba"},
+                 {"/ends", "aXb", "handler bXxa"}, /* X asks for another one, x */
+                 {"/ends/suspended", "abc", "handler woken cba"},
+                 {"/ends", "", "handler "}};
+
+    for (size_t i = 0; i < SUITE_COUNT(table); i++) {
+        ask(table[i].path, table[i].query);
+        SUITE_CHECK(answer_body_is(&answer, table[i].body), "%s: '%s'", table[i].query, bytes_text(&answer.out));
+        CU_ASSERT_EQUAL(answer.app_status, 7);
+    }
+}
+
 /* -- Handlers that start processes ------------------------------------------------------------------------------------
  */
 
@@ -414,6 +433,7 @@ static const struct suite_case cases[] = {
     {"libfcgi's calls on streams", libfcgi_calls_on_streams},
     {"conversions of mr_printf", formats},
     {"flushed lines", flushed_lines},
+    {"what is asked for at the end of a handler", at_the_end},
     {"system and fork work", child_processes},
     {"child processes have default signals", children_have_default_signals},
     {"child processes get no descriptors", children_get_no_descriptors},
