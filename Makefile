@@ -113,7 +113,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SHARED) $(filter-out %
 
 # Those of the database library link its single objects.
 $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard tests/unit/test_pg_*.c)): override CFLAGS += -Idb $(PQ_CFLAGS)
-$(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_pg_*.c)): $(filter-out %/pg.o %/service.o,$(DB_OBJECTS))
+$(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_pg_*.c)): $(DB_OBJECTS)
 
 $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
 	@mkdir -p $(@D)
@@ -126,7 +126,13 @@ $(BUILD)/tests/soak/mixed: $(SOAK_SOURCES:%.c=$(BUILD)/obj/%.o) $(FLOW_SHARED:%.
 
 $(BUILD)/tests/apps/%.so: tests/apps/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(DEPEND) -fPIC -shared -Iruntime $< -o $@
+	$(Q)$(CC) $(CFLAGS) $(DEPEND) $(APP_CFLAGS) -fPIC -shared -Iruntime $< $(APP_LIBS) -o $@
+
+# Those that use the database.
+DB_TEST_APPS := $(patsubst tests/apps/%.c,$(BUILD)/tests/apps/%.so,$(wildcard tests/apps/pg_*.c))
+$(DB_TEST_APPS): APP_CFLAGS = -Idb $(PQ_CFLAGS)
+$(DB_TEST_APPS): APP_LIBS = $(DB_LIBRARY) -lpq
+$(DB_TEST_APPS): $(DB_LIBRARY)
 
 $(BUILD)/tests/unit/test_fortune_index: $(BUILD)/obj/apps/fortune/index.o
 $(BUILD)/tests/unit/test_http_second_opinion: $(BUILD)/obj/tests/second_opinion.o

@@ -44,14 +44,6 @@ static void fill(struct keywords *keywords, const struct service *service, int n
     keywords->names[keywords->count] = keywords->values[keywords->count] = NULL;
 }
 
-static void take_notice(void *arg, const PGresult *notice)
-{
-    struct service *service = arg;
-    const char *said = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-    report_write(&service->report, REPORT_NOTICE, "the server says",
-                 said == NULL ? PQresultErrorMessage(notice) : said);
-}
-
 static void note(struct connector *connector, const char *why)
 {
     size_t length = strlen(connector->why);
@@ -59,12 +51,12 @@ static void note(struct connector *connector, const char *why)
              (int)strcspn(why, "\n"), why);
 }
 
-static void note_silence(struct connector *connector)
+void connector_note_silence(struct connector *connector)
 {
     const char *host = PQhost(connector->connection), *port = PQport(connector->connection);
     char why[200];
-    snprintf(why, sizeof why, "connection to server at \"%s\", port %s: no answer within %d ms",
-             host == NULL ? "" : host, port == NULL ? "" : port, connector->service->options.connect_timeout_ms);
+    snprintf(why, sizeof why, "connection to server at \"%s\", port %s: no answer in time", host == NULL ? "" : host,
+             port == NULL ? "" : port);
     note(connector, why);
 }
 
@@ -77,7 +69,7 @@ static enum connector_state begin(struct connector *connector)
         fill(&keywords, service, connector->number);
         connector->connection = PQconnectStartParams(keywords.names, keywords.values, 0);
         if (PQstatus(connector->connection) != CONNECTION_BAD) {
-            PQsetNoticeReceiver(connector->connection, take_notice, service);
+            report_notices(&service->report, connector->connection);
             connector->end_us = clock_now_us() + (int64_t)service->options.connect_timeout_ms * 1000;
             return CONNECTOR_WRITE;
         }
@@ -106,7 +98,7 @@ enum connector_state connector_start(struct connector *connector, struct service
 enum connector_state connector_step(struct connector *connector)
 {
     if (clock_now_us() >= connector->end_us) {
-        note_silence(connector);
+        connector_note_silence(connector);
         return begin_next(connector);
     }
     switch (PQconnectPoll(connector->connection)) {

@@ -37,6 +37,9 @@ enum connector_state connector_step(struct connector *connector) MR_MUST_CHECK;
 /* After CONNECTOR_DONE: the connection, the caller's to finish. */
 PGconn *connector_take(struct connector *connector) MR_MUST_CHECK;
 
+/* Adds to `why` that the present host did not answer in time. */
+void connector_note_silence(struct connector *connector);
+
 /* Gives up, at any time. */
 void connector_stop(struct connector *connector);
 

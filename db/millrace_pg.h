@@ -108,6 +108,10 @@ PGconn *pg_connection(FCGX_Request *req) MR_MUST_CHECK;
 PGresult *pg_execute(FCGX_Request *req, PGconn *connection, const struct pg_statement *statement, int count,
                      const struct pg_value *values) MR_MUST_CHECK;
 
+/* What became of a statement of pg_execute, for pg_unavailable: PG_DONE, PG_REFUSED with its SQLSTATE (57014 also when its time
+ * was over), or PG_AWAY. `rows` is borrowed from the result. */
+struct pg_result pg_result_of(const PGresult *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,9 +3,10 @@
  */
 #include "millrace_pg.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "service.h"
+#include "pool.h"
 
 /* What the server has to say about itself is for the log, not for visitors. */
 #define AWAY                                                                                                           \
@@ -30,14 +31,41 @@
 
 int pg_start(struct mr_route *route, const struct pg_statement *statements, int count)
 {
-    return service_new(route, statements, count) == NULL ? -1 : 0;
+    struct service *service = service_new(route, statements, count);
+    if (service == NULL)
+        return -1;
+    service->pool = pool_new(service);
+    if (service->pool != NULL)
+        return 0;
+    mr_route_log(route, "no memory for the database");
+    service_free(service);
+    return -1;
 }
 
 void pg_stop(struct mr_route *route)
 {
     struct service *service = service_of(route);
-    if (service != NULL)
-        service_free(service);
+    if (service == NULL)
+        return;
+    pool_free(service->pool);
+    service_free(service);
+}
+
+struct pg_result pg_result_of(const PGresult *rows)
+{
+    struct pg_result result = {.outcome = PG_DONE, .rows = rows};
+    ExecStatusType status = PQresultStatus(rows); /* of NULL: PGRES_FATAL_ERROR */
+    if (status != PGRES_FATAL_ERROR && status != PGRES_BAD_RESPONSE)
+        return result;
+    const char *sqlstate = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
+    result.rows = NULL;
+    result.outcome = sqlstate == NULL || session_fault_of(PQresultErrorField(rows, PG_DIAG_SEVERITY_NONLOCALIZED),
+                                                          sqlstate, NULL) == SESSION_LOST
+                         ? PG_AWAY
+                         : PG_REFUSED;
+    if (result.outcome == PG_REFUSED)
+        snprintf(result.sqlstate, sizeof result.sqlstate, "%s", sqlstate);
+    return result;
 }
 
 int pg_unavailable(FCGX_Request *req, const struct pg_result *result)

@@ -41,6 +41,17 @@ void report_write(struct report *report, enum report_kind kind, const char *what
         mr_route_log(report->route, "database: %s: %.*s", what, length, why);
 }
 
+static void take_notice(void *report, const PGresult *notice)
+{
+    const char *said = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    report_write(report, REPORT_NOTICE, "the server says", said == NULL ? PQresultErrorMessage(notice) : said);
+}
+
+void report_notices(struct report *report, PGconn *connection)
+{
+    PQsetNoticeReceiver(connection, take_notice, report);
+}
+
 void report_statement(struct report *report, const struct pg_statement *statement, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);

@@ -39,6 +39,9 @@ void report_init(struct report *report, const struct mr_route *route);
 /* Writes "what: why", of `why` its first line alone: libpq's further lines quote statements and values. */
 void report_write(struct report *report, enum report_kind kind, const char *what, const char *why);
 
+/* Has a connection's notices reported. The report must live as long as the connection. */
+void report_notices(struct report *report, PGconn *connection);
+
 /* A statement that failed: its text, shortened, SQLSTATE, and what the server says, unless that quotes values (class 22). */
 void report_statement(struct report *report, const struct pg_statement *statement, const PGresult *result);
 

@@ -53,13 +53,31 @@ struct session *session_new(struct service *service, PGconn *connection)
     return session;
 }
 
+void session_lose(struct session *session)
+{
+    if (session->connection != NULL)
+        figures_add(&session->service->figures, FIGURE_CONNECTIONS, -1);
+    session->connection = NULL;
+}
+
+void session_close(struct session *session)
+{
+    PGconn *connection = session->connection;
+    session_lose(session);
+    PQfinish(connection);
+}
+
 void session_free(struct session *session)
 {
     if (session == NULL)
         return;
-    figures_add(&session->service->figures, FIGURE_CONNECTIONS, -1);
-    PQfinish(session->connection);
+    session_close(session);
     free(session);
+}
+
+void session_forget(struct session *session)
+{
+    memset(session->prepared, 0, (size_t)session->service->statement_count * sizeof *session->prepared);
 }
 
 bool session_needs_prepare(const struct session *session, int number)
@@ -79,6 +97,14 @@ int session_send_prepare(struct session *session, int number)
     char name[NAME_BYTES];
     int count = statement->types == NULL ? 0 : statement->parameters;
     return PQsendPrepare(session->connection, name_of(number, name), statement->sql, count, statement->types) ? 0 : -1;
+}
+
+int session_send_deallocate(struct session *session, int number)
+{
+    char sql[NAME_BYTES + 16], name[NAME_BYTES];
+    snprintf(sql, sizeof sql, "DEALLOCATE %s", name_of(number, name));
+    session->prepared[number] = false;
+    return PQsendQuery(session->connection, sql) ? 0 : -1;
 }
 
 int session_send(struct session *session, int number, const struct pg_value *values)

@@ -13,15 +13,25 @@
 
 struct session {
     struct service *service;
-    PGconn *connection;
-    bool prepared[]; /* by the statements' numbers */
+    PGconn *connection; /* NULL: its borrower has closed it */
+    bool changed;       /* what the server remembers of it may be another's (see traces.h) */
+    bool prepared[];    /* by the statements' numbers */
 };
 
 /* Takes the connection, also when there is no memory: then returns NULL and has closed it. */
 struct session *session_new(struct service *service, PGconn *connection) MR_MUST_CHECK;
 
-/* Closes the connection. NULL: nothing. */
+/* Closes the connection; what is left is to be freed. */
+void session_close(struct session *session);
+
+/* Its connection is being closed by somebody else. */
+void session_lose(struct session *session);
+
+/* Closes the connection, unless it is. NULL: nothing. */
 void session_free(struct session *session);
+
+/* Nothing is prepared on it any more. */
+void session_forget(struct session *session);
 
 /* Whether a statement has to be prepared before it is executed. Never with prepare = no. */
 bool session_needs_prepare(const struct session *session, int number);
@@ -30,6 +40,7 @@ bool session_needs_prepare(const struct session *session, int number);
  * the two may be sent one behind the other. Whoever sees the preparation's PGRES_COMMAND_OK sets prepared[number]. Return 0,
  * −1 when nothing was sent (see PQerrorMessage). */
 int session_send_prepare(struct session *session, int number) MR_MUST_CHECK;
+int session_send_deallocate(struct session *session, int number) MR_MUST_CHECK;
 int session_send(struct session *session, int number, const struct pg_value *values) MR_MUST_CHECK;
 
 /* -- Results ---------------------------------------------------------------------------------------------------- */
