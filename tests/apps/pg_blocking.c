@@ -219,15 +219,20 @@ static int secure(FCGX_Request *req, PGconn *pg)
     return put_text(req, PQsslInUse(pg) ? PQsslAttribute(pg, "protocol") : "in the clear");
 }
 
+static int port(FCGX_Request *req, PGconn *pg)
+{
+    return put_text(req, PQport(pg));
+}
+
 static int choose(FCGX_Request *req, PGconn *pg, const char *name)
 {
     static const struct {
         const char *name;
         int (*function)(FCGX_Request *req, PGconn *pg);
-    } functions[] = {{"divisions", divisions}, {"many", many},    {"hold", hold},
-                     {"same", same},           {"copy", copy},    {"change", change_session},
-                     {"finish", finish},       {"reset", reset},  {"pipeline", set_in_pipeline},
-                     {"secure", secure},       {"misuse", misuse}};
+    } functions[] = {{"divisions", divisions}, {"many", many},     {"hold", hold},
+                     {"same", same},           {"copy", copy},     {"change", change_session},
+                     {"finish", finish},       {"reset", reset},   {"pipeline", set_in_pipeline},
+                     {"secure", secure},       {"misuse", misuse}, {"port", port}};
     static const struct {
         const char *name;
         int statement;
