@@ -261,9 +261,9 @@ format: ## clang-format every source
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 
 tidy: ## clang-tidy, cppcheck and shellcheck
-	clang-tidy --quiet $(RUNTIME_SOURCES) $(wildcard apps/*.c apps/*/*.c) -- -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='""' \
-	    -Iruntime -I$(shell pg_config --includedir)
-	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime runtime apps
+	clang-tidy --quiet $(RUNTIME_SOURCES) $(DB_SOURCES) $(wildcard apps/*.c apps/*/*.c) -- -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='""' \
+	    -Iruntime -Idb $(PQ_CFLAGS)
+	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime -Idb runtime db apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
 	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers \
 	    bench/micro/direct bench/micro/slow .ci/run
@@ -288,7 +288,10 @@ define INSTALLED
 644 runtime/environment.sh lib/millrace/environment.sh
 $(foreach app,$(INSTALLED_APPS),644 $(BUILD)/apps/$(app).so lib/millrace/apps/$(app).so
 )644 runtime/millrace.h include/millrace.h
+644 db/millrace_pg.h include/millrace_pg.h
+644 $(DB_LIBRARY) lib/libmillrace_pg.a
 644 $(MADE)/millrace.pc lib/pkgconfig/millrace.pc
+644 $(MADE)/millrace_pg.pc lib/pkgconfig/millrace_pg.pc
 $(foreach unit,$(UNITS),644 $(MADE)/$(unit) lib/systemd/system/$(unit)
 )644 runtime/systemd/tmpfiles.conf lib/tmpfiles.d/millrace.conf
 644 runtime/man/millrace.8 share/man/man8/millrace.8
@@ -306,7 +309,7 @@ $(BUILD)/sample: runtime/sample.c $(BUILD)/obj/runtime/control/option.o
 	$(Q)$(CC) $(CFLAGS) -Iruntime $^ -o $@
 
 # Made anew each time, since PREFIX may be another.
-MADE_FILES := $(addprefix $(MADE)/,millrace.conf.sample millrace.pc $(UNITS))
+MADE_FILES := $(addprefix $(MADE)/,millrace.conf.sample millrace.pc millrace_pg.pc $(UNITS))
 .PHONY: $(MADE_FILES)
 $(MADE)/millrace.conf.sample: $(BUILD)/sample
 	@mkdir -p $(@D)
@@ -317,6 +320,12 @@ $(MADE)/millrace.pc:
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'appsdir=$${prefix}/lib/millrace/apps' '' 'Name: millrace' \
 	    'Description: application server for web applications written in C' 'Version: $(VERSION)' \
 	    'Cflags: -I$${prefix}/include' >$@
+
+$(MADE)/millrace_pg.pc:
+	@mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: millrace_pg' 'Description: PostgreSQL for applications of Millrace' \
+	    'Version: $(VERSION)' 'Requires: millrace libpq' 'Cflags: -I$${prefix}/include' \
+	    'Libs: -L$${prefix}/lib -lmillrace_pg' >$@
 
 $(UNITS:%=$(MADE)/%): $(MADE)/%: runtime/systemd/%
 	@mkdir -p $(@D)

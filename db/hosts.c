@@ -29,9 +29,10 @@ static void list_cut(char *list, int count, const char **places, size_t stride)
  * (ports). */
 static int agreed_count(const char *host, const char *hostaddr, const char *port)
 {
-    if (host == NULL && hostaddr == NULL)
+    const char *named = hostaddr != NULL ? hostaddr : host;
+    if (named == NULL)
         return 0;
-    int count = list_length(hostaddr != NULL ? hostaddr : host);
+    int count = list_length(named);
     if (host != NULL && list_length(host) != count)
         return 0;
     int ports = port == NULL ? 1 : list_length(port);

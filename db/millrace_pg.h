@@ -98,8 +98,15 @@ int pg_unavailable(FCGX_Request *req, const struct pg_result *result);
 
 /* Borrows a connection of the worker's pool until the handler returns: connected, idle, outside of a transaction, the
  * statements prepared. Asked again in the same request, the same one. NULL when there is none within
- * query_timeout_ms; then answer with pg_unavailable(req, NULL). Blocks. When the handler has returned, an open transaction is
- * rolled back, and a connection that cannot be made clean is closed. statement_timeout is query_timeout_ms. */
+ * query_timeout_ms; then answer with pg_unavailable(req, NULL). Blocks. The connection stays the library's. statement_timeout is
+ * query_timeout_ms.
+ *
+ * When the handler has returned for good, a command that still runs is cancelled and an open transaction rolled back: nobody is
+ * ever lent a connection inside one. After a command that may have changed what the session remembers, by its tag (SET, LISTEN,
+ * PREPARE, DECLARE, CREATE, DO, CALL and all others but queries, changes of data and the words of transactions), the session
+ * is reset by DISCARD ALL. What cannot be done within a second closes the connection. Not undone is what a function that
+ * a query calls has changed for the session: use set_config(..., true) and pg_advisory_xact_lock, which end with the
+ * transaction. With prepare = no nothing but transactions is undone: sessions are pgbouncer's. */
 PGconn *pg_connection(FCGX_Request *req) MR_MUST_CHECK;
 
 /* Executes a statement of the table on a borrowed connection. Returns the result, to be freed with PQclear; never NULL when

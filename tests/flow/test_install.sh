@@ -22,10 +22,13 @@ expected_files() {
     done
     cat <<'END'
 include/millrace.h
+include/millrace_pg.h
 lib/millrace/environment.sh
 lib/millrace/installed
+lib/libmillrace_pg.a
 lib/millrace/spawn
 lib/pkgconfig/millrace.pc
+lib/pkgconfig/millrace_pg.pc
 lib/systemd/system/millrace-http.socket
 lib/systemd/system/millrace-status.socket
 lib/systemd/system/millrace.service
@@ -128,6 +131,40 @@ case_an_application_is_compiled_with_what_is_installed() {
     echo "app \"/greeting\" { file = \"$dir/greeting.so\" }" >"$dir/greeting.conf"
     case $BUILD in */asan | */tsan) return 0 ;; esac # which want every object to be made for them
     "$tree/sbin/millrace" -n -c "$dir/greeting.conf"
+}
+
+# One that uses the database: with names of its own that the library has inside as well.
+case_an_application_is_linked_with_the_database_library() {
+    local flags
+
+    flags=$(PKG_CONFIG_PATH=$tree/lib/pkgconfig pkg-config --cflags --libs millrace_pg)
+    cat >"$dir/pages.c" <<'END'
+#include <millrace_pg.h>
+
+int pool_new, session_free, report_write, hosts_read;
+static const struct pg_statement statements[] = {{.sql = "SELECT 1", .read_only = true}};
+
+static int start(struct mr_route *route)
+{
+    return pg_start(route, statements, 1);
+}
+
+static int pages(FCGX_Request *req)
+{
+    PGconn *pg = pg_connection(req);
+    PGresult *rows = pg == NULL ? NULL : pg_execute(req, pg, &statements[0], 0, NULL);
+    PQclear(rows);
+    return pg_unavailable(req, NULL);
+}
+
+const struct mr_app mr_app = {.abi = MR_ABI, .name = "pages", .handle = pages, .start = start, .stop = pg_stop};
+END
+    # shellcheck disable=SC2086 # several words
+    gcc -Wall -Werror -fPIC -shared "$dir/pages.c" $flags -o "$dir/pages.so"
+    check_equal '' "$(nm -D --defined-only "$dir/pages.so" | grep -oE '\bpg_[a-z_]*' || true)" 'names that the application exports'
+    echo "app \"/pages\" { file = \"$dir/pages.so\" options { conninfo = \"dbname=none\" } }" >"$dir/pages.conf"
+    case $BUILD in */asan | */tsan) return 0 ;; esac # which want every object to be made for them
+    "$tree/sbin/millrace" -n -c "$dir/pages.conf"
 }
 
 case_the_installed_spawn_script() {
