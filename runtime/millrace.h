@@ -198,14 +198,15 @@ MR_PUBLIC void *mr_route_state(const struct mr_route *route);
 MR_PUBLIC void mr_route_set_state(struct mr_route *route, void *state);
 
 /* A number of the application's own, shown with its route in the status: a gauge (how many now: summed over the workers that
- * live) or a counter (how often so far). From start() alone, once a name; names are of a-z, 0-9 and _, at most 31 bytes; `help`
- * is one line of static text. Returns NULL when there is no room for another (16 a route) or the name is none, which mr_figure_add
- * takes as nothing. The runtime owns it. */
+ * live) or a counter (how often so far: kept when workers end, are replaced or reloaded). From start() alone, once a name; names
+ * are of a-z, 0-9 and _, at most 31 bytes, and end in neither _total nor _created; `help` is one line, of which 119 bytes are
+ * copied. Returns NULL, and says why in the log, when there is no room for another (16 a route) or the name is none, which
+ * mr_figure_add takes as nothing. The runtime owns it. */
 enum mr_figure_kind { MR_GAUGE, MR_COUNTER };
 struct mr_figure;
 MR_PUBLIC struct mr_figure *mr_figure(struct mr_route *route, enum mr_figure_kind kind, const char *name, const char *help);
 
-/* Any thread; never blocks. */
+/* Any thread; never blocks. A counter only grows: what is negative is nothing to it. */
 MR_PUBLIC void mr_figure_add(struct mr_figure *figure, int64_t more);
 
 /* -- Logging --------------------------------------------------------------------------------------------------- */

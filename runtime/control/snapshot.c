@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-#define TAKE_TRIES 20              /* sums change hands within a millisecond, and seldom */
+#define TAKE_TRIES 20               /* sums change hands within a millisecond, and seldom */
 #define SETTLE_US  (500 * CLOCK_MS) /* a master that was stopped or killed in the middle keeps nobody from looking */
 
 /* Room for one more. What there is room for is the next power of two, so it need not be remembered. */
@@ -54,6 +54,58 @@ static struct snapshot_route *find_route(struct snapshot *snapshot, const char *
     return route;
 }
 
+static struct snapshot_figure *find_figure(const struct snapshot_route *route, const char *name)
+{
+    for (int i = 0; i < route->figure_count; i++)
+        if (strcmp(route->figures[i].is.name, name) == 0)
+            return &route->figures[i];
+    return NULL;
+}
+
+/* Adds it up. An application that made a gauge of a counter, or the other way round, has begun anew. */
+static int add_figure(struct snapshot_route *route, const struct app_figure *figure, int generation)
+{
+    struct snapshot_figure *to = find_figure(route, figure->name);
+    int64_t before = 0;
+    if (to == NULL) {
+        struct snapshot_figure *figures = grow(route->figures, route->figure_count, sizeof *figures);
+        if (figures == NULL)
+            return -1;
+        route->figures = figures;
+        to = &figures[route->figure_count++];
+        to->generation = -1;
+    } else if (to->is.counts == figure->counts) {
+        before = to->is.value;
+    } else if (generation <= to->generation) {
+        return 0;
+    }
+    if (generation > to->generation)
+        *to = (struct snapshot_figure){.is = *figure, .generation = generation};
+    to->is.value = app_figure_sum(before, figure->value);
+    return 0;
+}
+
+static int add_ledger_figures(struct snapshot_route *route, const struct ledger_route *from)
+{
+    for (int i = 0; i < from->figure_count && i < APP_FIGURES_MAX; i++) {
+        struct app_figure figure = from->figures[i];
+        figure.name[sizeof figure.name - 1] = figure.help[sizeof figure.help - 1] = '\0';
+        if (app_figure_is_name(figure.name) && add_figure(route, &figure, 0) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_figures(struct snapshot_route *route, const struct scoreboard *board, int slot, int number)
+{
+    struct app_figures figures = scoreboard_figures(board, slot, number);
+    struct app_figure figure;
+    for (int i = 0; app_figure_read(&figures, i, &figure); i++)
+        if (add_figure(route, &figure, board->generation) < 0)
+            return -1;
+    return 0;
+}
+
 static int add_ledger(struct snapshot *snapshot, const struct ledger *ledger)
 {
     int count = ledger->route_count, next = 0;
@@ -67,6 +119,8 @@ static int add_ledger(struct snapshot *snapshot, const struct ledger *ledger)
         route->refused += from->refused;
         histogram_add(&route->queue, &from->queue);
         histogram_add(&route->handler, &from->handler);
+        if (add_ledger_figures(route, from) < 0)
+            return -1;
     }
     return 0;
 }
@@ -143,11 +197,11 @@ static int add_lanes(struct snapshot *snapshot, const struct scoreboard *board, 
     int next = 0;
     for (int i = 0; i < board->route_count; i++) {
         struct snapshot_route *route = find_route(snapshot, board->routes[i], &next);
-        if (route == NULL)
+        if (route == NULL || add_figures(route, board, slot, i) < 0)
             return -1;
         for (int lane = 0; lane < board->lane_count; lane++)
-            worker->requests += add_counts(route, scoreboard_counts(board, slot, lane, i),
-                                           scoreboard_durations(board, slot, lane, i));
+            worker->requests +=
+                add_counts(route, scoreboard_counts(board, slot, lane, i), scoreboard_durations(board, slot, lane, i));
     }
     for (int lane = 0; lane < board->lane_count; lane++) {
         worker->idle += atomic_load_explicit(&scoreboard_lane(board, slot, lane)->idle, memory_order_relaxed);
@@ -226,6 +280,12 @@ static int by_path(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct snapshot_figure *left = a, *right = b;
+    return strcmp(left->is.name, right->is.name);
+}
+
 /* From the worker's process number to its place. */
 static void find_worker(const struct snapshot *snapshot, struct snapshot_thread *thread)
 {
@@ -243,6 +303,10 @@ static void sort(struct snapshot *snapshot)
         qsort(snapshot->threads, (size_t)snapshot->thread_count, sizeof *snapshot->threads, longest_first);
     if (snapshot->route_count > 1)
         qsort(snapshot->routes, (size_t)snapshot->route_count, sizeof *snapshot->routes, by_path);
+    for (int i = 0; i < snapshot->route_count; i++)
+        if (snapshot->routes[i].figure_count > 1)
+            qsort(snapshot->routes[i].figures, (size_t)snapshot->routes[i].figure_count,
+                  sizeof *snapshot->routes[i].figures, by_name);
     for (int i = 0; i < snapshot->thread_count; i++)
         find_worker(snapshot, &snapshot->threads[i]);
 }
@@ -301,6 +365,8 @@ void snapshot_fini(struct snapshot *snapshot)
 {
     free(snapshot->workers);
     free(snapshot->threads);
+    for (int i = 0; i < snapshot->route_count; i++)
+        free(snapshot->routes[i].figures);
     free(snapshot->routes);
     *snapshot = (struct snapshot){0};
 }

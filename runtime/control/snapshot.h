@@ -12,10 +12,18 @@
 #include "serve/ledger.h"
 #include "serve/scoreboard.h"
 
+/* A figure of an application's own, summed over the workers; a counter over those that have ended as well. */
+struct snapshot_figure {
+    struct app_figure is;
+    int generation; /* the latest that has it: its kind and help count; 0: only the ledger */
+};
+
 struct snapshot_route {
     char path[SETTINGS_PATH_BYTES]; /* "": requests that matched no route */
     uint64_t requests, errors, refused;
     struct histogram queue, handler;
+    struct snapshot_figure *figures; /* by name */
+    int figure_count;
 };
 
 /* A thread that runs a handler. */

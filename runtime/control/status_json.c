@@ -46,6 +46,14 @@ static json_t *quantiles_of(const struct histogram *histogram)
     return quantiles;
 }
 
+static json_t *figures_of(const struct snapshot_route *route)
+{
+    json_t *figures = json_object();
+    for (int i = 0; i < route->figure_count; i++)
+        put(figures, route->figures[i].is.name, json_integer(route->figures[i].is.value));
+    return figures;
+}
+
 static json_t *route_of(const struct snapshot *snapshot, const struct snapshot_route *route)
 {
     json_t *object = json_object();
@@ -57,6 +65,7 @@ static json_t *route_of(const struct snapshot *snapshot, const struct snapshot_r
     put(object, "rate", rate < 0 ? json_null() : json_real(rate));
     put(object, "queue_ms", quantiles_of(&route->queue));
     put(object, "handler_ms", quantiles_of(&route->handler));
+    put(object, "figures", figures_of(route));
     return object;
 }
 

@@ -46,6 +46,7 @@ const char status_look_style[] =
     "tr>:first-child{position:sticky;left:0}"
     "tbody th[scope=rowgroup]{text-align:left;font-weight:400;color:var(--quiet);background:var(--head)}"
     "td.uri{white-space:normal;word-break:break-all;min-width:17rem;width:100%}"
+    "td.help{white-space:normal;width:100%}"
     "code{font:.86rem/1.4 ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}"
     ".bad{color:var(--bad);font-weight:600}"
     ".serving{color:var(--good)}.starting,.draining{color:var(--wait)}"

@@ -3,6 +3,8 @@
  * Source: OpenMetrics 1.0.
  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "control/status_page.h"
@@ -18,31 +20,31 @@ static void put_family(FILE *to, const char *name, const char *type, const char 
     fprintf(to, "# HELP millrace_%s %s.\n", name, help);
 }
 
-/* -- a family a figure, a sample a route ----------------------------------------------------------------------------
- */
-
-/* A route's path as the value of a label: \ and " are escaped. Line ends are not visible, and so are not here. */
-struct label {
+/* Text from outside in quotes or after HELP: \ and " are escaped. Line ends are not visible, and so are not here. */
+struct escaped {
     char text[2 * VISIBLE_ROOM(SETTINGS_PATH_BYTES)];
 };
 
-static struct label label_of(const struct snapshot_route *route)
+static struct escaped escape(const char *bytes)
 {
-    char path[VISIBLE_ROOM(SETTINGS_PATH_BYTES)];
-    struct label label;
-    char *to = label.text;
-    for (const char *at = visible_copy(path, sizeof path, route->path); *at != '\0'; at++) {
+    char visible[VISIBLE_ROOM(SETTINGS_PATH_BYTES)];
+    struct escaped escaped;
+    char *to = escaped.text;
+    for (const char *at = visible_copy(visible, sizeof visible, bytes); *at != '\0'; at++) {
         if (*at == '\\' || *at == '"')
             *to++ = '\\';
         *to++ = *at;
     }
     *to = '\0';
-    return label;
+    return escaped;
 }
+
+/* -- a family a figure, a sample a route ----------------------------------------------------------------------------
+ */
 
 static void put_count(FILE *to, const char *name, const struct snapshot_route *route, uint64_t count)
 {
-    fprintf(to, "millrace_%s_total{route=\"%s\"} %" PRIu64 "\n", name, label_of(route).text, count);
+    fprintf(to, "millrace_%s_total{route=\"%s\"} %" PRIu64 "\n", name, escape(route->path).text, count);
 }
 
 /* The samples of a family stand together. */
@@ -65,7 +67,7 @@ static void put_counters(FILE *to, const struct snapshot *snapshot)
 static void put_histogram(FILE *to, const char *name, const struct snapshot_route *route,
                           const struct histogram *histogram)
 {
-    struct label label = label_of(route);
+    struct escaped label = escape(route->path);
     uint64_t count = histogram_count(histogram);
     for (int i = 0; i <= LAST_EDGE; i++) {
         uint64_t edge_us = UINT64_C(1) << i;
@@ -130,6 +132,72 @@ static void put_events(FILE *to, const struct snapshot *snapshot)
     }
 }
 
+/* -- figures of applications ----------------------------------------------------------------------------------------
+ */
+
+struct app_sample {
+    const struct snapshot_route *route;
+    const struct app_figure *figure;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct app_sample *left = a, *right = b;
+    int order = strcmp(left->figure->name, right->figure->name);
+    return order != 0 ? order : (left->route > right->route) - (left->route < right->route);
+}
+
+/* What one route counts and another measures has no type in common. */
+static const char *type_of(const struct app_sample *samples, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (samples[i].figure->counts != samples[0].figure->counts)
+            return "unknown";
+    return samples[0].figure->counts ? "counter" : "gauge";
+}
+
+/* Routes have a figure's name in common; the first one's help is shown. */
+static void put_app_family(FILE *to, const struct app_sample *samples, size_t count)
+{
+    const char *name = samples[0].figure->name, *help = samples[0].figure->help;
+    const char *type = type_of(samples, count);
+    const char *suffix = strcmp(type, "counter") == 0 ? "_total" : "";
+    fprintf(to, "# TYPE millrace_app_%s %s\n", name, type);
+    if (help[0] != '\0')
+        fprintf(to, "# HELP millrace_app_%s %s\n", name, escape(help).text);
+    for (size_t i = 0; i < count; i++)
+        fprintf(to, "millrace_app_%s%s{route=\"%s\"} %" PRId64 "\n", name, suffix, escape(samples[i].route->path).text,
+                samples[i].figure->value);
+}
+
+static size_t collect(struct app_sample *samples, const struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (int i = 0; i < snapshot->route_count; i++) {
+        const struct snapshot_route *route = &snapshot->routes[i];
+        for (int j = 0; j < route->figure_count; j++, count++)
+            if (samples != NULL)
+                samples[count] = (struct app_sample){.route = route, .figure = &route->figures[j].is};
+    }
+    return count;
+}
+
+/* What memory is too short for is left out. */
+static void put_app_figures(FILE *to, const struct snapshot *snapshot)
+{
+    size_t count = collect(NULL, snapshot), next;
+    struct app_sample *samples = count == 0 ? NULL : calloc(count, sizeof *samples);
+    if (samples == NULL)
+        return;
+    qsort(samples, collect(samples, snapshot), sizeof *samples, by_name);
+    for (size_t i = 0; i < count; i = next) {
+        for (next = i + 1; next < count && strcmp(samples[next].figure->name, samples[i].figure->name) == 0;)
+            next++;
+        put_app_family(to, &samples[i], next - i);
+    }
+    free(samples);
+}
+
 void status_metrics_print(FILE *to, const struct snapshot *snapshot)
 {
     put_family(to, "build", "info", NULL, "The program");
@@ -138,5 +206,6 @@ void status_metrics_print(FILE *to, const struct snapshot *snapshot)
     put_histograms(to, snapshot);
     put_gauges(to, snapshot);
     put_events(to, snapshot);
+    put_app_figures(to, snapshot);
     fputs("# EOF\n", to);
 }

@@ -163,6 +163,34 @@ static void put_routes(FILE *to, const struct snapshot *snapshot)
     fputs("</tbody></table></div>", to);
 }
 
+/* -- figures of applications --------------------------------------------------------------------------------------- */
+
+static void put_figure(FILE *to, const struct app_figure *figure)
+{
+    uint64_t amount = figure->value < 0 ? -(uint64_t)figure->value : (uint64_t)figure->value;
+    fprintf(to, "<tr><th scope=\"row\" class=\"l\">%s</th><td>%s%s</td><td class=\"l\">%s</td><td class=\"l help\">",
+            figure->name, figure->value < 0 ? "\u2212" : "", figure_count(amount).text,
+            figure->counts ? "so far" : "now");
+    put_html(to, figure->help);
+    fputs("</td></tr>", to);
+}
+
+static void put_figures(FILE *to, const struct snapshot_route *route)
+{
+    if (route->figure_count == 0)
+        return;
+    fputs("<h2>Figures of ", to);
+    put_html(to, route->path);
+    fputs("</h2><div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"Figures of ", to);
+    put_html(to, route->path);
+    fputs("\"><table><thead><tr><th class=\"l\">figure</th><th>value</th><th class=\"l\">counted</th>"
+          "<th class=\"l\">what it is</th></tr></thead><tbody>",
+          to);
+    for (int i = 0; i < route->figure_count; i++)
+        put_figure(to, &route->figures[i].is);
+    fputs("</tbody></table></div>", to);
+}
+
 /* -- workers ------------------------------------------------------------------------------------------------------- */
 
 static void put_worker(FILE *to, const struct snapshot_worker *worker)
@@ -230,6 +258,9 @@ void status_page_print(FILE *to, const struct snapshot *snapshot, const char *no
     put_threads(to, snapshot);
     fputs("</section>\n<section id=\"routes\">", to);
     put_routes(to, snapshot);
+    fputs("</section>\n<section id=\"figures\">", to);
+    for (int i = 0; i < snapshot->route_count; i++)
+        put_figures(to, &snapshot->routes[i]);
     fputs("</section>\n<section id=\"workers\">", to);
     put_workers(to, snapshot);
     fputs("</section>\n", to);

@@ -96,6 +96,21 @@ static void put_routes(FILE *to, const struct snapshot *snapshot)
         put_route(to, snapshot, &snapshot->routes[i], columns);
 }
 
+static void put_figures(FILE *to, const struct snapshot_route *route)
+{
+    if (route->figure_count == 0)
+        return;
+    fputc('\n', to);
+    put_text(to, name_of(route));
+    fputc('\n', to);
+    for (int i = 0; i < route->figure_count; i++) {
+        const struct app_figure *figure = &route->figures[i].is;
+        fprintf(to, "  %-*s %20" PRId64 "  ", APP_FIGURE_NAME_BYTES - 1, figure->name, figure->value);
+        put_text(to, figure->help);
+        fputc('\n', to);
+    }
+}
+
 static void put_threads(FILE *to, const struct snapshot *snapshot)
 {
     int shown = snapshot->thread_count < THREADS_SHOWN ? snapshot->thread_count : THREADS_SHOWN;
@@ -122,5 +137,7 @@ void status_text_print(FILE *to, const struct snapshot *snapshot)
     put_head(to, snapshot);
     put_workers(to, snapshot);
     put_routes(to, snapshot);
+    for (int i = 0; i < snapshot->route_count; i++)
+        put_figures(to, &snapshot->routes[i]);
     put_threads(to, snapshot);
 }

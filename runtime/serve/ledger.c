@@ -93,6 +93,52 @@ static void take_counts(struct ledger *ledger, const struct scoreboard *board, i
     scoreboard_times_read(&durations->handler, &to->handler);
 }
 
+static bool has_figure(const struct app_figures *figures, const char *name)
+{
+    struct app_figure figure;
+    for (int i = 0; app_figure_read(figures, i, &figure); i++)
+        if (strcmp(figure.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The counter of this name. Where there is no room for another, one that the application has given up makes way: it has
+ * no more of its own than fit. Returns NULL when what is there is not as it was made. */
+static struct app_figure *find_figure(struct ledger_route *route, const struct app_figures *own, const char *name)
+{
+    struct app_figure *given_up = NULL;
+    for (int i = 0; i < route->figure_count; i++) {
+        if (strcmp(route->figures[i].name, name) == 0)
+            return &route->figures[i];
+        if (route->figure_count == APP_FIGURES_MAX && given_up == NULL && !has_figure(own, route->figures[i].name))
+            given_up = &route->figures[i];
+    }
+    if (given_up == NULL && route->figure_count == APP_FIGURES_MAX)
+        return NULL;
+    struct app_figure *figure = given_up != NULL ? given_up : &route->figures[route->figure_count++];
+    *figure = (struct app_figure){.counts = true};
+    return figure;
+}
+
+/* Gauges end with their worker. */
+static void take_figures(struct ledger *ledger, const struct scoreboard *board, int slot, int route)
+{
+    struct app_figures figures = scoreboard_figures(board, slot, route);
+    struct app_figure figure;
+    for (int i = 0; app_figure_read(&figures, i, &figure); i++) {
+        if (!figure.counts || figure.value == 0)
+            continue;
+        struct ledger_route *to = find(ledger, board->routes[route]);
+        if (strcmp(to->path, board->routes[route]) != 0)
+            return; /* more routes than fit */
+        struct app_figure *sum = find_figure(to, &figures, figure.name);
+        if (sum == NULL)
+            return;
+        figure.value = app_figure_sum(figure.value, sum->value);
+        *sum = figure;
+    }
+}
+
 void ledger_take(struct ledger *ledger, const struct shared *shared, int slot)
 {
     const struct scoreboard *board = shared->at;
@@ -100,6 +146,7 @@ void ledger_take(struct ledger *ledger, const struct shared *shared, int slot)
     for (int route = 0; route < board->route_count; route++) {
         for (int lane = 0; lane < board->lane_count; lane++)
             take_counts(ledger, board, slot, lane, route);
+        take_figures(ledger, board, slot, route);
     }
     scoreboard_clear(shared, slot);
     end(ledger);

@@ -17,7 +17,7 @@
 #include "base/shared.h"
 #include "serve/scoreboard.h"
 
-#define LEDGER_LAYOUT  1 /* another number for each change of what is below */
+#define LEDGER_LAYOUT  2 /* another number for each change of what is below */
 #define LEDGER_ROUTES  4096
 #define LEDGER_CRASHES 16
 
@@ -26,6 +26,8 @@ struct ledger_route {
     char path[SETTINGS_PATH_BYTES];
     uint64_t requests, errors, refused;
     struct histogram queue, handler;
+    int figure_count;
+    struct app_figure figures[APP_FIGURES_MAX]; /* counters of the application's own */
 };
 
 enum ledger_event {

@@ -192,6 +192,20 @@ void *mr_state(const FCGX_Request *req)
     return request_of(req)->route->state;
 }
 
+struct mr_figure *mr_figure(struct mr_route *route, enum mr_figure_kind kind, const char *name, const char *help)
+{
+    const char *why;
+    struct mr_figure *figure = app_figure_new(&route->figures, kind == MR_COUNTER, name, help, &why);
+    if (figure == NULL)
+        mr_route_log(route, "no figure %.40s: %s", name == NULL ? "NULL" : name, why);
+    return figure;
+}
+
+void mr_figure_add(struct mr_figure *figure, int64_t more)
+{
+    app_figure_add(figure, more);
+}
+
 void mr_log(const FCGX_Request *req, const char *format, ...)
 {
     va_list arguments;

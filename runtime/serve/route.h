@@ -10,6 +10,7 @@
 
 #include "base/span.h"
 #include "millrace.h"
+#include "serve/app_figure.h"
 #include "serve/settings.h"
 
 /* One `app` block inside one process: the struct that applications know by name. */
@@ -21,6 +22,7 @@ struct mr_route {
     void *object;
     const struct mr_app *app;
     void *state;
+    struct app_figures figures; /* its own numbers, on this worker's part of the scoreboard */
     bool started;
 };
 

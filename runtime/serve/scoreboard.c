@@ -25,7 +25,9 @@ static void lay_out(struct scoreboard *board)
     board->threads_at = board->lanes_at + lanes * sizeof(struct scoreboard_lane);
     board->counts_at = board->threads_at + (size_t)board->thread_count * sizeof(struct scoreboard_thread);
     board->durations_at = board->counts_at + lanes * routes * sizeof(struct scoreboard_counts);
-    board->slot_bytes = round_up(board->durations_at + lanes * routes * sizeof(struct scoreboard_durations), page);
+    board->figures_at = board->durations_at + lanes * routes * sizeof(struct scoreboard_durations);
+    board->figure_counts_at = board->figures_at + routes * APP_FIGURES_MAX * sizeof(struct mr_figure);
+    board->slot_bytes = round_up(board->figure_counts_at + routes * sizeof(int), page);
     board->slots_at = round_up(sizeof *board + routes * SETTINGS_PATH_BYTES, page);
 }
 
@@ -75,6 +77,14 @@ struct scoreboard_counts *scoreboard_counts(const struct scoreboard *board, int 
 struct scoreboard_durations *scoreboard_durations(const struct scoreboard *board, int slot, int lane, int route)
 {
     return (struct scoreboard_durations *)part(board, slot, board->durations_at) + lane * board->route_count + route;
+}
+
+/* Their counts lie together: who looks at routes that have none touches no memory for this. */
+struct app_figures scoreboard_figures(const struct scoreboard *board, int slot, int route)
+{
+    return (struct app_figures){.all = (struct mr_figure *)part(board, slot, board->figures_at) +
+                                       (ptrdiff_t)route * APP_FIGURES_MAX,
+                                .count = (_Atomic int *)part(board, slot, board->figure_counts_at) + route};
 }
 
 void scoreboard_clear(const struct shared *shared, int slot)

@@ -3,7 +3,7 @@
  *
  * One scoreboard a generation; its workers have a slot each, and a second one for the time in which a worker and its
  * replacement run side by side. A worker writes its own slot, each part of it by one thread alone: counts by the runner of
- * their lane, a thread's line by that thread. The master clears the slot of one that has ended, after its counts went to
+ * their lane, a thread's line by that thread; only an application's own figures are added to by several. The master clears the slot of one that has ended, after its counts went to
  * the ledger. Members are atomics that order nothing but for a thread's line, whose `version` is odd while it is written.
  */
 #ifndef SERVE_SCOREBOARD_H
@@ -16,6 +16,7 @@
 
 #include "base/histogram.h"
 #include "base/shared.h"
+#include "serve/app_figure.h"
 #include "serve/settings.h"
 
 #define SCOREBOARD_METHOD_BYTES 16
@@ -92,7 +93,7 @@ struct scoreboard {
     int slot_count, lane_count, thread_count; /* lanes and, at most, threads of each worker */
     int threads; /* as configured */
     int route_count;                          /* with the last one, which stands for "no route" */
-    size_t slot_bytes, lanes_at, threads_at, counts_at, durations_at, slots_at; /* offsets */
+    size_t slot_bytes, lanes_at, threads_at, counts_at, durations_at, figure_counts_at, figures_at, slots_at; /* offsets */
     char routes[][SETTINGS_PATH_BYTES]; /* paths; "" for "no route" */
 };
 
@@ -105,6 +106,7 @@ struct scoreboard_lane *scoreboard_lane(const struct scoreboard *board, int slot
 struct scoreboard_thread *scoreboard_thread(const struct scoreboard *board, int slot, int thread);
 struct scoreboard_counts *scoreboard_counts(const struct scoreboard *board, int slot, int lane, int route);
 struct scoreboard_durations *scoreboard_durations(const struct scoreboard *board, int slot, int lane, int route);
+struct app_figures scoreboard_figures(const struct scoreboard *board, int slot, int route);
 
 /* Forgets what an ended worker wrote. */
 void scoreboard_clear(const struct shared *shared, int slot);

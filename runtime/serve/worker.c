@@ -160,6 +160,7 @@ static void open_routes(struct worker *worker)
         cannot_start("routes");
     for (size_t i = 0; i < worker->routes.count; i++) {
         struct mr_route *route = &worker->routes.routes[i];
+        route->figures = scoreboard_figures(worker->start.board, worker->start.slot, route->number);
         if (route_open(route, why) < 0) {
             log_error("route", "%s", why);
             _exit(WORKER_EXIT_CANNOT_START);

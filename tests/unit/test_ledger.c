@@ -2,6 +2,7 @@
 #include <CUnit/CUnit.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,8 +100,167 @@ static void routes_outlive_generations(void)
     ledger_take(ledger, &memory, 0);
     CU_ASSERT_EQUAL(find("/hello")->requests, 14);
     CU_ASSERT_EQUAL(find("/new")->requests, 7);
-    CU_ASSERT_EQUAL(ledger->route_count, 3); /* with that of requests without; none for a route that was never asked for */
+    CU_ASSERT_EQUAL(ledger->route_count,
+                    3); /* with that of requests without; none for a route that was never asked for */
     shared_fini(&memory);
+}
+
+/* -- Figures of applications ----------------------------------------------------------------------------------------
+ */
+
+/* The figure of a route in a worker, made when it is not there. */
+static struct mr_figure *figure(int slot, int route, bool counts, const char *name)
+{
+    struct app_figures figures = scoreboard_figures(board, slot, route);
+    const char *why = "";
+    struct mr_figure *made = app_figure_new(&figures, counts, name, "What it is", &why);
+
+    SUITE_CHECK(made, "%s: %s", name, why);
+    return made;
+}
+
+static const struct app_figure *find_figure(const char *path, const char *name)
+{
+    const struct ledger_route *route = find(path);
+
+    for (int i = 0; i < route->figure_count; i++) {
+        if (strcmp(route->figures[i].name, name) == 0)
+            return &route->figures[i];
+    }
+    return NULL;
+}
+
+static int64_t kept(const char *path, const char *name)
+{
+    const struct app_figure *found = find_figure(path, name);
+
+    return found ? found->value : -1;
+}
+
+static void counters_are_kept_and_gauges_are_not(void)
+{
+    start();
+    app_figure_add(figure(0, 0, true, "made"), 5);
+    app_figure_add(figure(0, 0, false, "open"), 7);
+    app_figure_add(figure(0, 1, true, "made"), 100);
+    app_figure_add(figure(1, 0, true, "made"), 1000);
+    figure(0, 0, true, "never");
+    ledger_take(ledger, &board_memory, 0);
+    CU_ASSERT_EQUAL(kept("/hello", "made"), 5);
+    CU_ASSERT_EQUAL(kept("/echo", "made"), 100);
+    CU_ASSERT_EQUAL(find("/hello")->figure_count, 1);
+    CU_ASSERT_STRING_EQUAL(find_figure("/hello", "made")->help, "What it is");
+    CU_ASSERT_EQUAL(figure(0, 0, true, "made")->value, 0);
+    ledger_take(ledger, &board_memory, 0);
+    ledger_take(ledger, &board_memory, 1);
+    CU_ASSERT_EQUAL(kept("/hello", "made"), 1005);
+}
+
+/* An application that renames its counters at each reload: those it has now have room. */
+static void counters_that_were_given_up_make_way(void)
+{
+    char name[APP_FIGURE_NAME_BYTES];
+
+    start();
+    for (int generation = 0; generation < 5; generation++) {
+        for (int i = 0; i < APP_FIGURES_MAX; i++) {
+            snprintf(name, sizeof name, "c%d_%d", i == 3 ? 0 : generation, i);
+            app_figure_add(figure(0, 0, true, name), 1 + generation);
+        }
+        ledger_take(ledger, &board_memory, 0);
+        CU_ASSERT_EQUAL(find("/hello")->figure_count, APP_FIGURES_MAX);
+        for (int i = 0; i < APP_FIGURES_MAX; i++) {
+            snprintf(name, sizeof name, "c%d_%d", i == 3 ? 0 : generation, i);
+            SUITE_CHECK(kept("/hello", name) == (i == 3 ? (generation + 1) * (generation + 2) / 2 : 1 + generation),
+                        "%s: %d", name, (int)kept("/hello", name));
+        }
+    }
+}
+
+/* A worker that has written anywhere harms nobody but itself. */
+static void spoilt_figures_are_left_out(void)
+{
+    struct app_figures figures;
+
+    start();
+    app_figure_add(figure(0, 0, true, "good"), 5);
+    strcpy(figure(0, 0, true, "spoilt")->name, "x\"\n");
+    figure(0, 1, true, "great")->value = INT64_MAX;
+    figure(0, 1, true, "less")->value = INT64_MIN;
+    figures = scoreboard_figures(board, 0, 0);
+    *figures.count = 1000000;
+    for (int i = 0; i < 2; i++)
+        ledger_take(ledger, &board_memory, 0);
+    CU_ASSERT_EQUAL(kept("/hello", "good"), 5);
+    CU_ASSERT_EQUAL(find("/hello")->figure_count, 1);
+    CU_ASSERT_EQUAL(kept("/echo", "great"), INT64_MAX);
+    CU_ASSERT_PTR_NULL(find_figure("/echo", "less"));
+}
+
+static void figures_have_names_and_room(void)
+{
+    static const char *const bad[] = {"",    "Upper",   "a-b",       "a b",    "\xc3\xa4",
+                                      "a\n", "x_total", "x_created", "_total", "x2345678901234567890123456789012"};
+    static const char *const good[] = {"a", "9", "_", "total", "x_totals", "x234567890123456789012345678901"};
+    struct app_figures figures;
+    const char *why;
+
+    start();
+    figures = scoreboard_figures(board, 0, 0);
+    for (size_t i = 0; i < SUITE_COUNT(bad); i++)
+        SUITE_CHECK(!app_figure_new(&figures, true, bad[i], "", &why), "'%s' is a name", bad[i]);
+    CU_ASSERT_PTR_NULL(app_figure_new(&figures, true, NULL, "", &why));
+    for (size_t i = 0; i < SUITE_COUNT(good); i++)
+        SUITE_CHECK(app_figure_new(&figures, true, good[i], NULL, &why), "'%s': %s", good[i], why);
+    CU_ASSERT_PTR_EQUAL(app_figure_new(&figures, true, "a", "", &why), &figures.all[0]);
+    CU_ASSERT_PTR_NULL(app_figure_new(&figures, false, "a", "", &why));
+    for (int i = SUITE_COUNT(good); i < APP_FIGURES_MAX; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "n%d", i);
+        CU_ASSERT_PTR_NOT_NULL(app_figure_new(&figures, false, name, "", &why));
+    }
+    CU_ASSERT_PTR_NULL(app_figure_new(&figures, false, "one_more", "", &why));
+    CU_ASSERT_PTR_EQUAL(app_figure_new(&figures, true, "a", "", &why), &figures.all[0]);
+    CU_ASSERT_PTR_NULL(app_figure_new(&(struct app_figures){0}, true, "a", "", &why));
+    CU_ASSERT_EQUAL(*scoreboard_figures(board, 0, 1).count, 0);
+}
+
+/* A counter never falls; what is added to none is nothing. */
+static void figures_are_added_to(void)
+{
+    struct mr_figure *counter, *gauge;
+
+    start();
+    counter = figure(0, 0, true, "counter");
+    gauge = figure(0, 0, false, "gauge");
+    app_figure_add(counter, 3);
+    app_figure_add(counter, -2);
+    app_figure_add(gauge, 3);
+    app_figure_add(gauge, -5);
+    app_figure_add(NULL, 1);
+    CU_ASSERT_EQUAL(counter->value, 3);
+    CU_ASSERT_EQUAL(gauge->value, -2);
+}
+
+static void help_is_cut_between_characters(void)
+{
+    char help[APP_FIGURE_HELP_BYTES + 20];
+    struct app_figures figures;
+    const char *why;
+
+    start();
+    figures = scoreboard_figures(board, 0, 0);
+    memset(help, 'x', sizeof help);
+    help[sizeof help - 1] = '\0';
+    memcpy(help + APP_FIGURE_HELP_BYTES - 2, "\u2212", 3); /* over the edge */
+    app_figure_new(&figures, true, "cut", help, &why);
+    CU_ASSERT_EQUAL(strlen(figures.all[0].help), APP_FIGURE_HELP_BYTES - 2);
+    memset(help, 'x', sizeof help - 1);
+    memcpy(help + APP_FIGURE_HELP_BYTES - 4, "\u2212", 3); /* just before it */
+    app_figure_new(&figures, true, "whole", help, &why);
+    CU_ASSERT_EQUAL(strlen(figures.all[1].help), APP_FIGURE_HELP_BYTES - 1);
+    CU_ASSERT(strcmp(figures.all[1].help + APP_FIGURE_HELP_BYTES - 4, "\u2212") == 0);
 }
 
 static void events_are_counted(void)
@@ -184,6 +344,12 @@ static void the_latest_crashes_are_known(void)
 static const struct suite_case cases[] = {
     {"what is taken is there once", what_is_taken_is_there_once},
     {"routes outlive generations", routes_outlive_generations},
+    {"counters are kept and gauges are not", counters_are_kept_and_gauges_are_not},
+    {"counters that were given up make way", counters_that_were_given_up_make_way},
+    {"spoilt figures are left out", spoilt_figures_are_left_out},
+    {"figures have names and room", figures_have_names_and_room},
+    {"figures are added to", figures_are_added_to},
+    {"help is cut between characters", help_is_cut_between_characters},
     {"events are counted", events_are_counted},
     {"another program takes it over", another_program_takes_it_over},
     {"fingerprints tell requests apart", fingerprints_tell_requests_apart},

@@ -149,6 +149,66 @@ static void routes_are_merged_by_their_paths(void)
     snapshot_fini(&snapshot);
 }
 
+static void add_to(const struct scoreboard *of, int slot, int route, bool counts, const char *name, int64_t more)
+{
+    struct app_figures figures = scoreboard_figures(of, slot, route);
+    const char *why = "";
+
+    app_figure_add(app_figure_new(&figures, counts, name, of == later ? "newer" : "older", &why), more);
+}
+
+static const struct app_figure *figure_of(const struct snapshot *snapshot, const char *path, const char *name)
+{
+    for (int i = 0; i < snapshot->route_count; i++) {
+        const struct snapshot_route *route = &snapshot->routes[i];
+
+        for (int j = 0; strcmp(route->path, path) == 0 && j < route->figure_count; j++) {
+            if (strcmp(route->figures[j].is.name, name) == 0)
+                return &route->figures[j].is;
+        }
+    }
+    SUITE_FAIL("%s has no %s", path, name);
+}
+
+/* Over workers, generations and the ledger; where kinds differ the newer generation is right. */
+static void figures_are_summed_by_route_and_name(void)
+{
+    struct snapshot snapshot;
+
+    start();
+    run_worker(board, 0, 1, SCOREBOARD_DRAINING);
+    add_to(board, 0, 0, true, "made", 10);
+    add_to(board, 0, 0, false, "open", 100);
+    add_to(board, 0, 0, true, "was_counter", 5);
+    ledger_take(ledger, &board_memory, 0);
+    run_worker(board, 0, 1, SCOREBOARD_DRAINING);
+    run_worker(later, 0, 1, SCOREBOARD_SERVING);
+    run_worker(later, 3, 2, SCOREBOARD_SERVING);
+    add_to(later, 0, 2, true, "made", 300); /* /hello, in another place */
+    add_to(later, 3, 2, true, "made", 4000);
+    add_to(later, 3, 2, false, "open", -1);
+    add_to(later, 3, 2, false, "was_counter", 6);
+    add_to(later, 0, 2, false, "was_counter", 70);
+    add_to(later, 1, 2, true, "made", 1000000); /* of no worker that runs */
+    add_to(board, 0, 0, true, "made", 20);
+    add_to(board, 0, 0, false, "open", 3);
+    add_to(board, 0, 0, true, "was_counter", 8);
+    for (int turn = 0; turn < 2; turn++) { /* whichever is read first */
+        source.boards[0] = turn == 0 ? board : later;
+        source.boards[2] = turn == 0 ? later : board;
+        snapshot = take();
+        CU_ASSERT_EQUAL(snapshot.routes[2].figure_count, 3); /* /hello, by name */
+        CU_ASSERT_STRING_EQUAL(snapshot.routes[2].figures[0].is.name, "made");
+        CU_ASSERT_EQUAL(figure_of(&snapshot, "/hello", "made")->value, 4330);
+        CU_ASSERT(figure_of(&snapshot, "/hello", "made")->counts);
+        CU_ASSERT_STRING_EQUAL(figure_of(&snapshot, "/hello", "made")->help, "newer");
+        CU_ASSERT_EQUAL(figure_of(&snapshot, "/hello", "open")->value, 2);
+        CU_ASSERT_EQUAL(figure_of(&snapshot, "/hello", "was_counter")->value, 76);
+        CU_ASSERT(!figure_of(&snapshot, "/hello", "was_counter")->counts);
+        snapshot_fini(&snapshot);
+    }
+}
+
 static void workers_have_an_order(void)
 {
     struct snapshot snapshot;
@@ -315,6 +375,7 @@ static void rates_come_from_earlier_looks(void)
 static const struct suite_case cases[] = {
     {"an empty server", an_empty_server},
     {"routes are merged by their paths", routes_are_merged_by_their_paths},
+    {"figures are summed by route and name", figures_are_summed_by_route_and_name},
     {"workers have an order", workers_have_an_order},
     {"threads, longest first", threads_longest_first},
     {"no sum is wrong meanwhile", no_sum_is_wrong_meanwhile},

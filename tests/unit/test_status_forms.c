@@ -15,9 +15,25 @@
 
 #define HOSTILE "/<script>alert('1')</script>\"&\\\x1b[31m\n\xff\xc3\xa4\xe2\x80\xae"
 
-static struct snapshot_route routes[] = {{.path = "/hello", .requests = 1234567, .errors = 3, .refused = 2},
-                                         {.path = "/odd\"\\<b>\n\xff", .requests = 1},
-                                         {.path = "", .requests = 9}};
+static struct snapshot_figure hello_figures[] = {
+    {.is = {.name = "connections", .value = 4, .help = "Now <i>open</i> \"\\\n\xff"}},
+    {.is = {.name = "drift", .value = -12345}},
+    {.is = {.name = "reconnects", .value = 1000000007, .counts = true, .help = "Connections made again"}},
+};
+static struct snapshot_figure odd_figures[] = {
+    {.is = {.name = "connections", .value = 40, .help = "Another one's"}},
+    {.is = {.name = "drift", .value = 7, .counts = true}},
+    {.is = {.name = "reconnects", .value = 1, .counts = true}},
+};
+static struct snapshot_route routes[] = {
+    {.path = "/hello",
+     .requests = 1234567,
+     .errors = 3,
+     .refused = 2,
+     .figures = hello_figures,
+     .figure_count = SUITE_COUNT(hello_figures)},
+    {.path = "/odd\"\\<b>\n\xff", .requests = 1, .figures = odd_figures, .figure_count = SUITE_COUNT(odd_figures)},
+    {.path = "", .requests = 9}};
 static struct snapshot_worker workers[] = {
     {.pid = 501,
      .number = 1,
@@ -157,6 +173,21 @@ static void json_lists_what_has_no_route(void)
     json_decref(all);
 }
 
+static void json_has_the_figures_of_routes(void)
+{
+    json_t *all = parsed(0), *list = json_object_get(all, "routes");
+    int connections, drift, reconnects;
+
+    CU_ASSERT_EQUAL_FATAL(json_unpack(json_array_get(list, 0), "{s:{s:i, s:i, s:i !}}", "figures", "connections",
+                                      &connections, "drift", &drift, "reconnects", &reconnects),
+                          0);
+    CU_ASSERT(connections == 4 && drift == -12345 && reconnects == 1000000007);
+    CU_ASSERT_EQUAL_FATAL(json_unpack(json_array_get(list, 1), "{s:{s:i}}", "figures", "connections", &connections), 0);
+    CU_ASSERT_EQUAL(connections, 40);
+    CU_ASSERT_EQUAL(json_object_size(json_object_get(json_array_get(list, 2), "figures")), 0);
+    json_decref(all);
+}
+
 static void json_shows_so_many_threads(void)
 {
     json_t *all = parsed(STATUS_THREADS_SHOWN + 30);
@@ -232,7 +263,7 @@ static struct sample read_sample(const char *line)
     }
     SUITE_CHECK(*at == ' ' && !isspace((unsigned char)at[1]), "one blank before the value: %s", line);
     sample.value = strtod(at + 1, &end);
-    SUITE_CHECK(end != at + 1 && *end == '\0' && sample.value >= 0, "no value: %s", line);
+    SUITE_CHECK(end != at + 1 && *end == '\0', "no value: %s", line);
     return sample;
 }
 
@@ -241,11 +272,16 @@ static void check_suffix(const struct family *family, const struct sample *sampl
 {
     static const struct {
         const char *type, *suffixes;
-    } allowed[] = {
-        {"counter", " _total "}, {"gauge", "  "}, {"info", " _info "}, {"histogram", " _bucket _sum _count "}};
+    } allowed[] = {{"counter", " _total "},
+                   {"gauge", "  "},
+                   {"unknown", "  "},
+                   {"info", " _info "},
+                   {"histogram", " _bucket _sum _count "}};
     size_t length = strlen(family->name);
     char suffix[90];
 
+    SUITE_CHECK(sample->value >= 0 || strcmp(family->type, "gauge") == 0 || strcmp(family->type, "unknown") == 0,
+                "%s is negative", sample->name);
     SUITE_CHECK(strncmp(sample->name, family->name, length) == 0, "%s in the family %s", sample->name, family->name);
     snprintf(suffix, sizeof suffix, " %s ", sample->name + length);
     for (size_t i = 0; i < SUITE_COUNT(allowed); i++) {
@@ -296,7 +332,22 @@ static void read_comment(const char *line, struct family *family)
 struct metrics {
     int samples, families;
     char names[100][80]; /* of the families so far */
+    struct sample *seen; /* samples so far */
 };
+
+/* No two samples are of one name and the same labels. */
+static void remember_sample(struct metrics *metrics, const struct sample *sample)
+{
+    for (int i = 0; i < metrics->samples; i++) {
+        const struct sample *other = &metrics->seen[i];
+
+        SUITE_CHECK(strcmp(other->name, sample->name) != 0 || strcmp(other->labels, sample->labels) != 0 ||
+                        strcmp(other->edge, sample->edge) != 0,
+                    "%s{%s} is there twice", sample->name, sample->labels);
+    }
+    metrics->seen = reallocarray(metrics->seen, (size_t)metrics->samples + 1, sizeof *sample);
+    metrics->seen[metrics->samples++] = *sample;
+}
 
 static void remember_family(struct metrics *metrics, const struct family *family)
 {
@@ -331,8 +382,9 @@ static struct metrics check_metrics(char *text)
         family.has_samples = true;
         check_suffix(&family, &sample);
         check_histogram(&sample, &bucket);
-        metrics.samples++;
+        remember_sample(&metrics, &sample);
     }
+    free(metrics.seen);
     return metrics;
 }
 
@@ -340,8 +392,8 @@ static void metrics_are_strict(void)
 {
     struct metrics metrics = check_metrics(print(status_metrics_print, 2));
 
-    CU_ASSERT_EQUAL(metrics.families, 24);
-    SUITE_CHECK(metrics.samples == 1 + 3 * 3 + 2 * 3 * 30 + 3 + 8 + LEDGER_EVENTS, "%d samples", metrics.samples);
+    CU_ASSERT_EQUAL(metrics.families, 24 + 3);
+    SUITE_CHECK(metrics.samples == 1 + 3 * 3 + 2 * 3 * 30 + 3 + 8 + LEDGER_EVENTS + 6, "%d samples", metrics.samples);
 }
 
 static void check_lines(const char *text, const char *const *lines)
@@ -381,6 +433,15 @@ static void metrics_say_it_all(void)
                                       "millrace_restarts_total 11",
                                       "millrace_crashes_total 12",
                                       "millrace_upgrades_total 18",
+                                      "# TYPE millrace_app_connections gauge",
+                                      "# HELP millrace_app_connections Now <i>open</i> \\\"\\\\%0A%FF",
+                                      "millrace_app_connections{route=\"/hello\"} 4",
+                                      "millrace_app_connections{route=\"/odd\\\"\\\\<b>%0A%FF\"} 40",
+                                      "# TYPE millrace_app_drift unknown",
+                                      "millrace_app_drift{route=\"/hello\"} -12345",
+                                      "millrace_app_drift{route=\"/odd\\\"\\\\<b>%0A%FF\"} 7",
+                                      "# TYPE millrace_app_reconnects counter",
+                                      "millrace_app_reconnects_total{route=\"/hello\"} 1000000007",
                                       NULL});
 }
 
@@ -406,7 +467,9 @@ static void page_escapes_what_came_from_outside(void)
     CU_ASSERT_EQUAL(count_of(page, "GE%01T /&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;\\%1B[31m%0A%FF"
                                    "\xc3\xa4%E2%80%AE<"),
                     3);
-    CU_ASSERT_EQUAL(count_of(page, "/odd&quot;\\&lt;b&gt;%0A%FF"), 1);
+    CU_ASSERT_EQUAL(count_of(page, "/odd&quot;\\&lt;b&gt;%0A%FF"), 3); /* its line, its figures' heading and label */
+    CU_ASSERT_EQUAL(count_of(page, "<i>"), 0);
+    CU_ASSERT_EQUAL(count_of(page, "Now &lt;i&gt;open&lt;/i&gt; &quot;\\%0A%FF<"), 1);
 }
 
 static void page_loads_nothing(void)
@@ -457,6 +520,24 @@ static void page_says_it_all(void)
     CU_ASSERT(strstr(print(print_page, 0), "No handler is running") != NULL);
 }
 
+static void page_has_the_figures_of_routes(void)
+{
+    const char *page = print(print_page, 0);
+
+    CU_ASSERT_EQUAL(count_of(page, "<h2>Figures of "), 2);
+    CU_ASSERT(strstr(page, ">drift</th><td>\u221212\u202f345</td><td class=\"l\">now<") != NULL);
+    CU_ASSERT(strstr(page, ">reconnects</th><td>1\u202f000\u202f000\u202f007</td><td class=\"l\">so far<") != NULL);
+}
+
+static void text_has_the_figures_of_routes(void)
+{
+    const char *text = print(status_text_print, 0), *at = strstr(text, "\n\n/hello\n  connections ");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT(strstr(at, "-12345") != NULL && strstr(at, " 1000000007  Connections made again\n") != NULL);
+    CU_ASSERT(strstr(at, "Now <i>open</i> \"\\%0A%FF\n") != NULL);
+}
+
 static void text_commands_no_terminal(void)
 {
     const char *text = print(status_text_print, 70);
@@ -471,6 +552,7 @@ static void text_commands_no_terminal(void)
 static const struct suite_case cases[] = {
     {"JSON says it all", json_says_it_all},
     {"JSON lists what has no route", json_lists_what_has_no_route},
+    {"JSON has the figures of routes", json_has_the_figures_of_routes},
     {"JSON shows so many threads", json_shows_so_many_threads},
     {"metrics are strict", metrics_are_strict},
     {"metrics say it all", metrics_say_it_all},
@@ -478,6 +560,8 @@ static const struct suite_case cases[] = {
     {"the page loads nothing", page_loads_nothing},
     {"the page is well-formed", page_is_well_formed},
     {"the page says it all", page_says_it_all},
+    {"the page has the figures of routes", page_has_the_figures_of_routes},
+    {"the text has the figures of routes", text_has_the_figures_of_routes},
     {"the text commands no terminal", text_commands_no_terminal},
 };
 
