@@ -148,7 +148,7 @@ SLOW := $(BUILD)/micro/slow_clients $(BUILD)/micro/steady_client
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
-FUZZ_ENTRIES := record request http status proxy forwarded http_head
+FUZZ_ENTRIES := record request http status proxy forwarded http_head form
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
 # Those that serve a whole connection.
 comma := ,
