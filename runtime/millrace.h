@@ -105,14 +105,16 @@ MR_PUBLIC int mr_deadline_ms(const FCGX_Request *req);
 /* -- Asking -------------------------------------------------------------------------------------------------------- */
 
 /* The whole body, with a NUL behind it that `length` does not count. Owned by the request, until it ends; asked again, the
- * same. Returns NULL when the body ended early, or when it was over max_body or memory was short, which turns the answer
- * into 413 or 500. Blocks while the client sends. Before anything was read from req->in; the handler's own thread. */
-MR_PUBLIC const char *mr_body(FCGX_Request *req, size_t *length);
+ * same; req->in gives it as well. Returns NULL, with length 0, when the body ended early, was over max_body, or memory was short,
+ * which makes the answer a 400, 413 or 500. Blocks while the client sends. Before anything was read from req->in (else NULL
+ * and 500); the handler's own thread. */
+MR_PUBLIC const char *mr_body(FCGX_Request *req, size_t *length) MR_MUST_CHECK;
 
 /* The value of a field of the query string, of a form's body (application/x-www-form-urlencoded): the first one of that name,
- * decoded, NUL-terminated; NULL when there is none. One that cannot be a text (an escape that is none, %00, no UTF-8) makes the
- * answer a 400, and so does a body of another type a 415; then, too, the value is NULL. Owned by the request, until it
- * ends. The handler's own thread; mr_form blocks while the client sends, as mr_body does. */
+ * decoded, NUL-terminated; NULL when there is none. A value that cannot be a text (an escape that is none, %00, no UTF-8) makes
+ * the answer a 400, and so do more than 1,000 fields; a body of another type, multipart/form-data too, makes it a 415; then the
+ * value is NULL. An answer that has begun to leave is not changed. A name that cannot be a text is no field's. Owned by the
+ * request, until it ends. The handler's own thread; mr_form reads the body by mr_body: it blocks and fails as that does. */
 MR_PUBLIC const char *mr_query(FCGX_Request *req, const char *name);
 MR_PUBLIC const char *mr_form(FCGX_Request *req, const char *name);
 

@@ -40,6 +40,8 @@ void request_reset(struct request *request)
     request->body_given = false;
     request->content_length = -1;
     request->body_bytes = 0;
+    request->whole_body = REQUEST_BODY_UNASKED;
+    request->query = request->form = NULL;
     request->method = request->uri = "";
     request->ready_us = request->started_us = request->handler_us = 0;
     request->suspension = NULL;

@@ -32,6 +32,9 @@
 #define REQUEST_REPLY_BYTES   256
 #define REQUEST_ERROR_BYTES   8192  /* the handler's err stream between two records */
 
+/* What mr_body has made of the body. */
+enum request_body { REQUEST_BODY_UNASKED, REQUEST_BODY_WHOLE, REQUEST_BODY_LOST };
+
 /* Bytes that come in pieces, in the request's arena. */
 struct gather {
     uint8_t *bytes;
@@ -39,6 +42,7 @@ struct gather {
 };
 
 struct connection;
+struct request_form;
 struct suspension;
 
 /* A function that a handler wants called when it has returned for good; in the request's arena. */
@@ -79,6 +83,8 @@ struct request {
     bool body_given;        /* the gathered bytes have been handed to the handler's stream */
     int64_t content_length; /* −1: not declared */
     int64_t body_bytes;     /* arrived so far */
+    enum request_body whole_body;
+    const struct request_form *query, *form; /* their fields, once the handler has asked for one; in the arena */
 
     /* The answer. */
     const char *method, *uri; /* REQUEST_URI; "" when the front end sends none */

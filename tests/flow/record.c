@@ -105,6 +105,8 @@ void record_params(struct bytes *params, const struct record_request *request)
     record_pair(params, "QUERY_STRING", query);
     record_pair(params, "SERVER_PROTOCOL", "HTTP/1.1");
     record_pair(params, "REMOTE_ADDR", "127.0.0.1");
+    if (request->type)
+        record_pair(params, "CONTENT_TYPE", request->type);
     if (!request->no_content_length)
         record_pair(params, "CONTENT_LENGTH", request->body_length ? length : "");
 }

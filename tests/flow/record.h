@@ -46,6 +46,7 @@ struct record_request {
     const char *method; /* NULL: GET, or POST with a body */
     const char *path;   /* SCRIPT_NAME */
     const char *query;  /* NULL: empty */
+    const char *type;   /* CONTENT_TYPE; NULL: none */
     const void *body;
     size_t body_length;
     bool no_content_length; /* leaves CONTENT_LENGTH out */

@@ -29,7 +29,7 @@ static pid_t server_owner;
 static const char *const server_routes[] = {
     "hello",    "echo",   "env",    "crash",     "nothing", "sleeper", "exit",    "bad_header", "status",  "bigout",
     "readpart", "errout", "forker", "unroutine", "params",  "talker",  "watcher", "pid",        "formats", "ticker",
-    "fault", "deadline", "hog", "bighello", "page8k", "waiter", "ends",
+    "fault", "deadline", "hog", "bighello", "page8k", "waiter", "ends", "asker",
 };
 
 static const char *server_build(void)
