@@ -82,15 +82,12 @@ $(BUILD)/apps/%.so: $(BUILD)/obj/apps/%.o
 	$(Q)$(CC) $(CFLAGS) -shared $^ -o $@ $(APP_LIBS)
 
 # Applications that use the database.
-DB_APPS :=
+DB_APPS := database
 $(DB_APPS:%=$(BUILD)/obj/apps/%.o): APP_CFLAGS = -Idb $(PQ_CFLAGS)
 $(DB_APPS:%=$(BUILD)/apps/%.so): APP_LIBS = -lpq
 $(DB_APPS:%=$(BUILD)/apps/%.so): $(DB_LIBRARY)
 
 $(BUILD)/apps/fortune.so: $(BUILD)/obj/apps/fortune/index.o $(BUILD)/obj/apps/fortune/collection.o
-
-$(BUILD)/obj/apps/database.o: APP_CFLAGS = $(PQ_CFLAGS)
-$(BUILD)/apps/database.so: APP_LIBS = -lpq
 
 # -- tests ----------------------------------------------------------------------------------------------------------
 # tests/unit/test_X.c and tests/flow/test_X.c are programs; the other files of tests/flow are what the flow tests share.

@@ -99,6 +99,14 @@ struct interrupt *interrupt_begin(PGconn *connection)
     return interrupt;
 }
 
+bool interrupt_is_over(struct interrupt *interrupt)
+{
+    pthread_mutex_lock(&interrupt->lock);
+    bool over = interrupt->left_by_one; /* by the thread: who has asked still has it */
+    pthread_mutex_unlock(&interrupt->lock);
+    return over;
+}
+
 bool interrupt_end(struct interrupt *interrupt, int64_t end_us)
 {
     if (interrupt == NULL)

@@ -19,6 +19,9 @@ struct interrupt;
 enum { INTERRUPT_LIMIT = 32 };
 struct interrupt *interrupt_begin(PGconn *connection);
 
+/* Whether the server has taken it, or will not. Never blocks. */
+bool interrupt_is_over(struct interrupt *interrupt);
+
 /* Waits until the server has taken it, at most until then. Returns false when it has not, and may yet: then close the
  * connection. The interrupt is gone in both cases. NULL: false. */
 bool interrupt_end(struct interrupt *interrupt, int64_t end_us);

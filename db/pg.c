@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lane.h"
 #include "pool.h"
 
 /* What the server has to say about itself is for the log, not for visitors. */
@@ -35,9 +36,12 @@ int pg_start(struct mr_route *route, const struct pg_statement *statements, int 
     if (service == NULL)
         return -1;
     service->pool = pool_new(service);
-    if (service->pool != NULL)
+    service->lanes = lanes_new(service);
+    if (service->pool != NULL && service->lanes != NULL)
         return 0;
     mr_route_log(route, "no memory for the database");
+    lanes_free(service->lanes);
+    pool_free(service->pool);
     service_free(service);
     return -1;
 }
@@ -47,6 +51,7 @@ void pg_stop(struct mr_route *route)
     struct service *service = service_of(route);
     if (service == NULL)
         return;
+    lanes_free(service->lanes);
     pool_free(service->pool);
     service_free(service);
 }

@@ -104,7 +104,7 @@ int session_send_deallocate(struct session *session, int number)
     char sql[NAME_BYTES + 16], name[NAME_BYTES];
     snprintf(sql, sizeof sql, "DEALLOCATE %s", name_of(number, name));
     session->prepared[number] = false;
-    return PQsendQuery(session->connection, sql) ? 0 : -1;
+    return PQsendQueryParams(session->connection, sql, 0, NULL, NULL, NULL, NULL, 0) ? 0 : -1;
 }
 
 int session_send(struct session *session, int number, const struct pg_value *values)
