@@ -82,7 +82,7 @@ $(BUILD)/apps/%.so: $(BUILD)/obj/apps/%.o
 	$(Q)$(CC) $(CFLAGS) -shared $^ -o $@ $(APP_LIBS)
 
 # Applications that use the database.
-DB_APPS := database
+DB_APPS := database guestbook
 $(DB_APPS:%=$(BUILD)/obj/apps/%.o): APP_CFLAGS = -Idb $(PQ_CFLAGS)
 $(DB_APPS:%=$(BUILD)/apps/%.so): APP_LIBS = -lpq
 $(DB_APPS:%=$(BUILD)/apps/%.so): $(DB_LIBRARY)
