@@ -301,6 +301,32 @@ case_a_crash_in_a_transaction() {
     check_equal 0 "$(tokens crashed)"
 }
 
+descriptors() { # of the worker that serves
+    local pid
+
+    for pid in $(pgrep -P "$(cat "$dir/m/pid")"); do find "/proc/$pid/fd" -type l | wc -l; done | sort -n | tail -n 1
+}
+
+case_failures_cost_no_descriptor() {
+    local what before
+
+    for what in number?v=x missing failed unfinished copy finish; do fetch_status "/one/$what" >/dev/null; done
+    before=$(descriptors)
+    for _ in {1..20}; do
+        for what in number?v=x missing failed unfinished copy finish; do fetch_status "/one/$what" >/dev/null; done
+    done
+    [ "$(descriptors)" -le "$before" ] || fail "descriptors: $before before, $(descriptors) afterwards"
+}
+
+# Also for the sanitizers, which look for leaks then.
+case_a_stopped_server_leaves_no_connection() {
+    kill -TERM "$(cat "$dir/m/pid")"
+    wait_until is_gone "$runtime_pid"
+    wait_until pg_has_connections 0 pg
+    check_equal 0 "$(pg_ask "SELECT count(*) FROM pg_stat_activity WHERE application_name IN ('one', 'long', 'greedy')")"
+    check_equal 0 "$(logged 'SIGSEGV|crash loop')"
+}
+
 # -- Options -------------------------------------------------------------------------------------------------------------------
 
 case_wrong_options_are_named() {
