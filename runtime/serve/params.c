@@ -8,6 +8,8 @@
 #include "serve/record.h"
 #include "serve/request.h"
 
+#define PAIRS_MAX 1024 /* a name that may be there already is looked for among all others */
+
 /* What is being put together. */
 struct params {
     struct request *request;
@@ -63,11 +65,13 @@ static int read_pairs(struct params *params)
 {
     struct request *request = params->request;
     struct span name, value;
-    int result, status;
+    int result, status, count = 0;
     if (request_gather(request, &request->params, span_of("", 1)) < 0)
         return 500;
     struct span pairs = span_of(request->params.bytes, request->params.length - 1);
     while ((result = record_pair(&pairs, &name, &value)) == 1) {
+        if (++count > PAIRS_MAX)
+            return 431;
         if ((status = add_last(params)) != 0 || (status = begin_entry(params, name, value)) != 0)
             return status;
     }

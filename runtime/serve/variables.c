@@ -26,6 +26,20 @@ char *variables_entry(struct variables *variables, const char *name, struct span
     return entry;
 }
 
+/* Makes room for as many as there is for entries. */
+static int make_joined(struct variables *variables)
+{
+    size_t bytes = (size_t)variables->room * sizeof *variables->joined, count = (size_t)variables->count;
+    struct variables_joined *larger = arena_take(variables->arena, bytes);
+    if (larger == NULL)
+        return -1;
+    memset(larger, 0, bytes);
+    if (variables->joined != NULL)
+        memcpy(larger, variables->joined, count * sizeof *larger);
+    variables->joined = larger;
+    return 0;
+}
+
 int variables_reserve(struct variables *variables, int more)
 {
     int room = variables->room > 0 ? variables->room : FIRST_ROOM;
@@ -40,7 +54,7 @@ int variables_reserve(struct variables *variables, int more)
         memcpy(larger, variables->entries, (size_t)variables->count * sizeof *larger);
     variables->entries = larger;
     variables->room = room;
-    return 0;
+    return variables->joined == NULL ? 0 : make_joined(variables);
 }
 
 int variables_set(struct variables *variables, int place, char *entry)
@@ -50,6 +64,8 @@ int variables_set(struct variables *variables, int place, char *entry)
     if (place < 0)
         return variables_add(variables, entry);
     variables->entries[place] = entry;
+    if (variables->joined != NULL)
+        variables->joined[place].room = 0;
     return 0;
 }
 
@@ -77,19 +93,39 @@ int variables_change(struct variables *variables, const char *name, struct span 
     return variables_set(variables, variables_find(variables, name), variables_entry(variables, name, value));
 }
 
+/* Room for `more` bytes behind an entry's text. It doubles, so that a name which a client repeats a hundred times does
+ * not take its whole value a hundred times: what all of them take is a few times what was sent. */
+static struct variables_joined *make_room(struct variables *variables, int place, size_t more)
+{
+    if (variables->joined == NULL && make_joined(variables) < 0)
+        return NULL;
+    struct variables_joined *joined = &variables->joined[place];
+    char *text = variables->entries[place];
+    if (joined->room == 0)
+        joined->length = (uint32_t)strlen(text);
+    if (joined->room >= joined->length + more + 1)
+        return joined;
+    size_t room = 2 * (joined->length + more + 1);
+    char *larger = arena_take(variables->arena, room);
+    if (larger == NULL)
+        return NULL;
+    variables->entries[place] = memcpy(larger, text, joined->length);
+    joined->room = (uint32_t)room;
+    return joined;
+}
+
 /* Cookies have a separator of their own: RFC 6265 section 4.2.1. */
 static int join(struct variables *variables, int place, const char *entry, size_t name_length)
 {
-    const char *first = variables->entries[place];
     const char *separator = name_length == 11 && memcmp(entry, "HTTP_COOKIE", 11) == 0 ? "; " : ", ";
-    size_t first_length = strlen(first), more_length = strlen(entry + name_length + 1);
-    char *joined = arena_take(variables->arena, first_length + 2 + more_length + 1);
+    size_t length = strlen(entry + name_length + 1);
+    struct variables_joined *joined = make_room(variables, place, 2 + length);
     if (joined == NULL)
         return -1;
-    memcpy(joined, first, first_length);
-    memcpy(joined + first_length, separator, 2);
-    memcpy(joined + first_length + 2, entry + name_length + 1, more_length + 1);
-    variables->entries[place] = joined;
+    char *end = variables->entries[place] + joined->length;
+    memcpy(end, separator, 2);
+    memcpy(end + 2, entry + name_length + 1, length + 1);
+    joined->length += (uint32_t)(2 + length);
     return 0;
 }
 

@@ -11,11 +11,17 @@
 #include "base/arena.h"
 #include "base/span.h"
 
+/* An entry that several fields were joined in: the bytes of its text, and those that it has room for. */
+struct variables_joined {
+    uint32_t length, room; /* 0: it is as it was added */
+};
+
 struct variables {
     struct arena *arena;
     char **entries; /* NULL at the end only when it is complete */
     int count, room;
     int script_name, path_info; /* their places, −1: none yet */
+    struct variables_joined *joined; /* one an entry; NULL while none is joined */
     uint64_t fields; /* a bit for each name of a header field so far: one whose bit is not set is new */
 };
 

@@ -214,6 +214,48 @@ static void repeated_fields_become_one(void)
     CU_ASSERT(http_variable(&answer, "HTTP_MANY") && strlen(http_variable(&answer, "HTTP_MANY")) == 190 + 2 * 99);
 }
 
+/* Two names in turns, and others between: each has its own values, in order. */
+static void repeated_fields_in_turns(void)
+{
+    char fields[2000] = "", odd[600] = "HTTP_ODD=", even[600] = "HTTP_EVEN=";
+
+    for (int i = 0; i < 100; i++) {
+        char *list = i % 2 ? odd : even;
+
+        snprintf(fields + strlen(fields), sizeof fields - strlen(fields), "%s: %d\r\n", i % 2 ? "Odd" : "Even", i);
+        if (i % 10 == 0)
+            snprintf(fields + strlen(fields), sizeof fields - strlen(fields), "X%d: x\r\n", i);
+        snprintf(list + strlen(list), 600 - strlen(list), i < 2 ? "%d" : ", %d", i);
+    }
+    ask(fields);
+    CU_ASSERT(http_has_variable(&answer, odd) && http_has_variable(&answer, even));
+    CU_ASSERT(http_has_variable(&answer, "HTTP_X90=x"));
+}
+
+/* A long value whose name comes again and again does not take its length each time, while the body is awaited. */
+static void repeated_fields_take_no_memory(void)
+{
+    enum { REQUESTS = 40 };
+    static char request[32000];
+    struct server *server = direct_shared();
+    long before_kb, grown_kb;
+
+    ask("");
+    before_kb = server_sum(server, process_resident_kb);
+    snprintf(request, sizeof request, "POST /params HTTP/1.1\r\n" HOST "Content-Length: 9\r\nA: %028000d\r\n", 0);
+    for (int i = 0; i < 120; i++)
+        strcat(request, "A:\r\n");
+    strcat(request, "\r\nbody");
+    for (int i = 0; i < REQUESTS; i++) {
+        http_open(&http, direct_local());
+        http_send(&http, request);
+        http_wait_taken(&http);
+    }
+    grown_kb = server_sum(server, process_resident_kb) - before_kb;
+    SUITE_CHECK(SERVER_SANITIZED || grown_kb < REQUESTS * 1024L, "memory grew by %ld KiB", grown_kb);
+    link_free_all();
+}
+
 /* Every field once, however the names look to a hash. */
 static void many_different_fields(void)
 {
@@ -241,6 +283,8 @@ static const struct suite_case cases[] = {
     {"no HTTP_PROXY", no_http_proxy},
     {"names that would pass for others", names_that_would_pass_for_others},
     {"repeated fields become one", repeated_fields_become_one},
+    {"repeated fields in turns", repeated_fields_in_turns},
+    {"repeated fields take no memory", repeated_fields_take_no_memory},
     {"many different fields", many_different_fields},
     {"variables leave nothing behind", leaves_nothing},
 };

@@ -90,6 +90,37 @@ static void params_limit(void)
     ask_hello(bystander);
 }
 
+/* Pairs beside those that are always there: names of fields, one or many. */
+static void many_params(struct bytes *params, int count, bool one_name)
+{
+    char name[20];
+
+    record_pair(params, "SCRIPT_NAME", "/hello");
+    record_pair(params, "REQUEST_METHOD", "GET");
+    for (int i = 2; i < count; i++) {
+        snprintf(name, sizeof name, "HTTP_X%d", one_name ? 0 : i);
+        record_pair(params, name, "x");
+    }
+}
+
+static void params_count(void)
+{
+    struct server *server = server_shared();
+
+    for (int more = 0; more < 4; more++) {
+        struct link *link = link_new(server->local);
+        struct bytes params = {0};
+
+        many_params(&params, 1024 + more / 2, more % 2);
+        send_params(link, &params, 0);
+        answer_read(&answer, link, 1, DEADLINE_USUAL_MS);
+        SUITE_CHECK(answer_status(&answer) == (more < 2 ? 200 : 431), "%d pairs: status %d", 1024 + more / 2,
+                    answer_status(&answer));
+        ask_hello(link);
+        bytes_fini(&params);
+    }
+}
+
 static void params_default_limit(void)
 {
     struct server *server = server_shared();
@@ -252,6 +283,7 @@ static void no_thread_is_lost(void)
 }
 
 static const struct suite_case cases[] = {
+    {"1024 variables", params_count},
     {"max_params_bytes to the byte", params_limit},
     {"64 KiB of variables by default", params_default_limit},
     {"lengths that lie", lengths_that_lie},
