@@ -180,7 +180,7 @@ check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TE
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow
+.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow peers check-peers
 .PHONY: asan tsan fuzz soak life install uninstall format tidy clean
 
 help: ## list the targets
@@ -228,6 +228,14 @@ bench-slow: ## what slow clients on the server's own HTTP take from the others
 	@+$(MAKE) --no-print-directory all $(SLOW) $(BUILD)/tests/apps/flood.so
 	@bench/micro/slow
 
+peers: ## install the servers that measurements compare with (bench/peers); neither run nor test needs them
+	@runtime/packages peers
+
+check-peers: ## start each of them in each configuration and compare its pages with ours
+	@runtime/packages peers
+	@+$(MAKE) --no-print-directory all
+	@bench/peers/check
+
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined check-build
@@ -263,7 +271,7 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime -Idb runtime db apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
 	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers \
-	    bench/micro/direct bench/micro/slow .ci/run
+	    bench/micro/direct bench/micro/slow bench/peers/check bench/peers/*/start bench/peers/*/stop .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
