@@ -180,7 +180,7 @@ check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TE
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow peers check-peers
+.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow bench-database peers check-peers
 .PHONY: asan tsan fuzz soak life install uninstall format tidy clean
 
 help: ## list the targets
@@ -228,6 +228,12 @@ bench-slow: ## what slow clients on the server's own HTTP take from the others
 	@+$(MAKE) --no-print-directory all $(SLOW) $(BUILD)/tests/apps/flood.so
 	@bench/micro/slow
 
+bench-database: ## the page from PostgreSQL against its bound, pgbench, Apache with mod_perl, PHP-FPM
+	@runtime/packages bench
+	@runtime/packages peers
+	@+$(MAKE) --no-print-directory all
+	@bench/micro/database
+
 peers: ## install the servers that measurements compare with (bench/peers); neither run nor test needs them
 	@runtime/packages peers
 
@@ -271,7 +277,7 @@ tidy: ## clang-tidy, cppcheck and shellcheck
 	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -D_GNU_SOURCE -Iruntime -Idb runtime db apps
 	shellcheck -x runtime/environment.sh runtime/spawn runtime/stack runtime/packages db/cluster nginx-conf/front \
 	    apps/template/new tests/run tests/fuzz/run tests/soak/run bench/micro/transport bench/micro/idle bench/micro/sleepers \
-	    bench/micro/direct bench/micro/slow bench/peers/check bench/peers/*/start bench/peers/*/stop .ci/run
+	    bench/micro/direct bench/micro/slow bench/micro/database bench/peers/check bench/peers/*/start bench/peers/*/stop .ci/run
 
 compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build

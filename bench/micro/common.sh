@@ -239,7 +239,7 @@ print_machine() {
     local model
     model=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | sort -u)
     # shellcheck disable=SC2154 # set by the script that sources this
-    echo "$(date -u +%F), $(nproc) CPUs, kernel $(uname -r), ${model:-unknown CPU}, $rounds rounds of $seconds s"
+    echo "$(date -u +%F), $(nproc --all) CPUs, kernel $(uname -r), ${model:-unknown CPU}, $rounds rounds of $seconds s"
 }
 
 show_round() { # round
