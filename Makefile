@@ -116,6 +116,15 @@ $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/ob
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit -ljansson
 
+# What the tests of the database share is in tests/database/.
+DATABASE_SHARED := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/database/*.c))
+DATABASE_TESTS := $(BUILD)/tests/flow/test_database_failures
+$(BUILD)/obj/tests/database/%.o $(BUILD)/obj/tests/flow/test_database_%.o: override CFLAGS += -I$(shell pg_config --includedir)
+$(DATABASE_TESTS): $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(DATABASE_SHARED) $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) \
+    $(TEST_SHARED)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit -ljansson -lpq -lm
+
 SOAK_SOURCES := $(wildcard tests/soak/*.c)
 $(BUILD)/tests/soak/mixed: $(SOAK_SOURCES:%.c=$(BUILD)/obj/%.o) $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) $(TEST_SHARED)
 	@mkdir -p $(@D)

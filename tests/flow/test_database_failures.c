@@ -1,0 +1,179 @@
+/*
+ * test_database_failures.c: PostgreSQL fails in every way that can be arranged, under 200 requests/s on a page that
+ * needs it and as many on one that does not: each is answered in time, right or 503; the other page keeps its speed;
+ * all is well soon after the server's return, with the same workers; the log stays short. Cases C61, C62, C64, C65,
+ * C67. With MILLRACE_TEST_LONG: each failure for longer, by strict limits.
+ */
+#include <signal.h>
+
+#include "database/detour.h"
+#include "database/postgres.h"
+#include "database/trial.h"
+#include "suite.h"
+
+static int usual_ms(void)
+{
+    return trial_is_long() ? 5000 : 1200;
+}
+
+static void restarted(const char *mode)
+{
+    trial_begin("/database");
+    for (int i = 0; i < (trial_is_long() ? 5 : 1); i++) {
+        postgres_restart(mode);
+        trial_broken(trial_is_long() ? 1000 : 0);
+    }
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = 1, .sessions = true});
+}
+
+static void restarted_fast(void)
+{
+    restarted("fast");
+}
+
+static void restarted_immediately(void)
+{
+    restarted("immediate");
+}
+
+static void stopped_and_started(void)
+{
+    trial_begin("/database");
+    postgres_stop("fast");
+    trial_broken(usual_ms());
+    postgres_run();
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+/* A read is repeated on a new connection: most requests need not notice. */
+static void backends_terminated(void)
+{
+    trial_begin("/database");
+    for (int i = 0; i < (trial_is_long() ? 20 : 4); i++) {
+        postgres_terminate_backends();
+        trial_broken(200);
+    }
+    trial_mended();
+    trial_end(&(struct trial_limits){.right = TRIAL_RATE / 4, .sessions = true});
+}
+
+/* Connections that were given up meanwhile end when the server goes on, new ones begin. */
+static void stopped_by_a_signal(void)
+{
+    trial_begin("/database");
+    postgres_signal_all(SIGSTOP);
+    trial_broken(trial_is_long() ? 5000 : 3000);
+    postgres_signal_all(SIGCONT);
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE, .sessions = true});
+}
+
+static void on_the_detour(enum detour_mode mode, const struct trial_limits *limits)
+{
+    trial_begin("/detour");
+    detour_set(mode);
+    trial_broken(usual_ms());
+    detour_set(DETOUR_PASS);
+    trial_mended();
+    trial_end(limits);
+}
+
+static void a_port_that_says_nothing(void)
+{
+    on_the_detour(DETOUR_SWALLOW, &(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+static void a_port_where_nobody_listens(void)
+{
+    on_the_detour(DETOUR_REFUSE, &(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+static void a_port_that_resets(void)
+{
+    on_the_detour(DETOUR_RESET, &(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+static void connections_cut_amid_answers(void)
+{
+    on_the_detour(DETOUR_CUT, &(struct trial_limits){.right = TRIAL_RATE / 4});
+}
+
+static void a_port_of_something_else(void)
+{
+    on_the_detour(DETOUR_BABBLE, &(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+/* Others hold all places at first, then all but few. */
+static void too_few_connections(void)
+{
+    trial_begin("/detour");
+    detour_set(DETOUR_REFUSE);
+    postgres_hold_connections(0);
+    detour_set(DETOUR_PASS);
+    trial_broken(usual_ms());
+    postgres_release_connections(2);
+    trial_broken(usual_ms());
+    postgres_release_connections(-1);
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2, .right = 1});
+}
+
+static void a_wrong_password(void)
+{
+    trial_begin("/locked");
+    postgres_do("ALTER ROLE locked PASSWORD 'another'");
+    postgres_terminate_backends();
+    trial_broken(usual_ms());
+    postgres_do("ALTER ROLE locked PASSWORD 'right'");
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+static void a_missing_table(void)
+{
+    trial_begin("/database");
+    postgres_do("ALTER TABLE division RENAME TO elsewhere");
+    trial_broken(usual_ms());
+    postgres_do("ALTER TABLE elsewhere RENAME TO division");
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2});
+}
+
+/* Every query waits, on every connection. */
+static void a_locked_table(void)
+{
+    PGconn *other;
+
+    trial_begin("/database");
+    other = postgres_connect();
+    SUITE_CHECK(other, "no connection");
+    PQclear(PQexec(other, "BEGIN; LOCK TABLE division IN ACCESS EXCLUSIVE MODE"));
+    trial_broken(usual_ms() + 800);
+    PQfinish(other);
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2, .sessions = true});
+}
+
+static const struct suite_case cases[] = {
+    {"restarted with -m fast", restarted_fast},
+    {"restarted with -m immediate", restarted_immediately},
+    {"stopped and started", stopped_and_started},
+    {"all backends terminated", backends_terminated},
+    {"the server stopped by SIGSTOP", stopped_by_a_signal},
+    {"a port that accepts and says nothing", a_port_that_says_nothing},
+    {"a port where nobody listens", a_port_where_nobody_listens},
+    {"a port that resets", a_port_that_resets},
+    {"connections cut amid answers", connections_cut_amid_answers},
+    {"a port where something else listens", a_port_of_something_else},
+    {"too few connections", too_few_connections},
+    {"a wrong password", a_wrong_password},
+    {"a missing table", a_missing_table},
+    {"a locked table", a_locked_table},
+};
+
+int main(int argc, char **argv)
+{
+    return suite_main("database_failures", cases, SUITE_COUNT(cases), argc, argv);
+}
