@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "clock.h"
+#include "dispatcher.h"
 #include "interrupt.h"
-#include "lane.h"
 #include "query.h"
 
 enum { EFFECT_MS = 1000, INTERRUPT_LOOK_MS = 5 };
@@ -14,12 +14,12 @@ enum { EFFECT_MS = 1000, INTERRUPT_LOOK_MS = 5 };
 static void on_ready(struct mr_watch *watch, int ready, void *arg);
 static void on_time(struct mr_timer *timer, void *arg);
 
-int link_init(struct link *link, struct lane *lane)
+int link_init(struct link *link, struct dispatcher *dispatcher)
 {
-    link->lane = lane;
+    link->dispatcher = dispatcher;
     link->state = LINK_CLOSED;
     pipeline_init(&link->pipeline);
-    link->timer = mr_timer_new(lane->at, on_time, link);
+    link->timer = mr_timer_new(dispatcher->at, on_time, link);
     return link->timer == NULL ? -1 : 0;
 }
 
@@ -32,7 +32,7 @@ static void unwatch(struct link *link)
 static int watch(struct link *link, PGconn *connection, int events)
 {
     link->events = events;
-    link->watch = mr_watch(link->lane->at, PQsocket(connection), events, on_ready, link);
+    link->watch = mr_watch(link->dispatcher->at, PQsocket(connection), events, on_ready, link);
     return link->watch == NULL ? -1 : 0;
 }
 
@@ -57,12 +57,12 @@ static void close_link(struct link *link, struct list *left)
 /* `left` holds queries already that are to be treated like those which were sent. */
 static void lose(struct link *link, const char *why, struct list *left)
 {
-    struct lane *lane = link->lane;
-    report_write(&lane->service->report, REPORT_LOST, "a connection was lost", why);
+    struct dispatcher *dispatcher = link->dispatcher;
+    report_write(&dispatcher->service->report, REPORT_LOST, "a connection was lost", why);
     close_link(link, left);
-    lane_take_left(lane, left);
+    dispatcher_take_left(dispatcher, left);
     if (!link->proven)
-        lane_note_failure(lane);
+        dispatcher_note_failure(dispatcher);
 }
 
 static void lose_all(struct link *link, const char *why)
@@ -97,28 +97,28 @@ void link_open(struct link *link)
 static void fail(struct link *link, const char *why)
 {
     link->state = LINK_CLOSED;
-    report_write(&link->lane->service->report, REPORT_CONNECT, "no connection", why);
-    lane_note_failure(link->lane);
+    report_write(&link->dispatcher->service->report, REPORT_CONNECT, "no connection", why);
+    dispatcher_note_failure(link->dispatcher);
 }
 
 /* The first connection asks for the server's limits. */
 static void ask_limits(struct link *link)
 {
-    struct query *query = session_wants_limits(link->lane->service) ? query_new(0, NULL) : NULL;
+    struct query *query = session_wants_limits(link->dispatcher->service) ? query_new(0, NULL) : NULL;
     if (query == NULL)
         return;
     struct list first;
     list_init(&first);
-    query->lane = link->lane;
+    query->dispatcher = link->dispatcher;
     query->detached = query->alone = true;
-    link->lane->count++;
+    link->dispatcher->count++;
     list_append(&first, &query->place);
-    lane_put_back(link->lane, &first);
+    dispatcher_put_back(link->dispatcher, &first);
 }
 
 static void succeed(struct link *link)
 {
-    struct session *session = session_new(link->lane->service, connector_take(&link->connector));
+    struct session *session = session_new(link->dispatcher->service, connector_take(&link->connector));
     if (session == NULL) {
         fail(link, "no memory");
         return;
@@ -154,17 +154,17 @@ static void go_on(struct link *link, enum connector_state state)
 /* Leaves the lock for a while, in which nobody else touches the connector. */
 static void step(struct link *link)
 {
-    struct lane *lane = link->lane;
+    struct dispatcher *dispatcher = link->dispatcher;
     bool begun = link->begun;
     link->begun = link->stepping = true;
     unwatch(link);
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_unlock(&dispatcher->lock);
     enum connector_state state =
-        begun ? connector_step(&link->connector) : connector_start(&link->connector, lane->service);
-    pthread_mutex_lock(&lane->lock);
+        begun ? connector_step(&link->connector) : connector_start(&link->connector, dispatcher->service);
+    pthread_mutex_lock(&dispatcher->lock);
     link->stepping = false;
     go_on(link, state);
-    lane_send(lane);
+    dispatcher_send(dispatcher);
 }
 
 /* To begin, or since a host's time is over. */
@@ -172,14 +172,14 @@ static void on_time(struct mr_timer *timer, void *arg)
 {
     struct link *link = arg;
     (void)timer;
-    pthread_mutex_lock(&link->lane->lock);
+    pthread_mutex_lock(&link->dispatcher->lock);
     if (link->state == LINK_OPENING && !link->stepping) {
         if (!link->begun || clock_now_us() >= link->connector.end_us)
             step(link);
         else
             mr_after(link->timer, clock_left_ms(link->connector.end_us));
     }
-    pthread_mutex_unlock(&link->lane->lock);
+    pthread_mutex_unlock(&link->dispatcher->lock);
 }
 
 /* -- Sending and reading ------------------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ bool link_is_free(const struct link *link)
 
 bool link_is_quick(const struct link *link, int64_t now_us)
 {
-    return link->state == LINK_OPEN && link->interrupt == NULL && now_us - link->since_us < LANE_SLOW_MS * 1000;
+    return link->state == LINK_OPEN && link->interrupt == NULL && now_us - link->since_us < DISPATCHER_SLOW_MS * 1000;
 }
 
 /* Waits to write only while there is something left to be written. Returns −1 when the connection is lost. */
@@ -214,9 +214,9 @@ void link_send(struct link *link, struct list *queue, int64_t now_us)
 
 static void prove(struct link *link)
 {
-    struct lane *lane = link->lane;
-    if (!link->proven && backoff_succeed(&lane->backoff))
-        report_write(&lane->service->report, REPORT_BACK, "connected", "the server is there again");
+    struct dispatcher *dispatcher = link->dispatcher;
+    if (!link->proven && backoff_succeed(&dispatcher->backoff))
+        report_write(&dispatcher->service->report, REPORT_BACK, "connected", "the server is there again");
     link->proven = true;
 }
 
@@ -229,9 +229,9 @@ static void take_answers(struct link *link, struct list *answered, struct list *
     while (!list_is_empty(answered)) {
         struct query *query = LIST_ELEMENT(answered->next, struct query, place);
         list_remove(&query->place);
-        lane_take_answer(link->lane, link, query, &again, left);
+        dispatcher_take_answer(link->dispatcher, link, query, &again, left);
     }
-    lane_put_back(link->lane, &again);
+    dispatcher_put_back(link->dispatcher, &again);
 }
 
 static void read_answers(struct link *link)
@@ -244,7 +244,7 @@ static void read_answers(struct link *link)
     if (link->pipeline.groups != groups)
         link->since_us = clock_now_us();
     if (pipeline_works_in_vain(&link->pipeline))
-        lane_look_at(link->lane, link->since_us + LANE_SLOW_MS * 1000);
+        dispatcher_look_at(link->dispatcher, link->since_us + DISPATCHER_SLOW_MS * 1000);
     take_answers(link, &answered, &left);
     if (lost || !list_is_empty(&left) || set_events(link) < 0)
         lose(link, why_lost(link), &left);
@@ -253,16 +253,16 @@ static void read_answers(struct link *link)
 static void on_ready(struct mr_watch *watch, int ready, void *arg)
 {
     struct link *link = arg;
-    struct lane *lane = link->lane;
+    struct dispatcher *dispatcher = link->dispatcher;
     (void)ready;
-    pthread_mutex_lock(&lane->lock);
+    pthread_mutex_lock(&dispatcher->lock);
     if (watch == link->watch && link->state == LINK_OPENING && !link->stepping) {
         step(link);
     } else if (watch == link->watch && link->state == LINK_OPEN) {
         read_answers(link);
-        lane_send(lane);
+        dispatcher_send(dispatcher);
     }
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_unlock(&dispatcher->lock);
 }
 
 /* -- Cancelling -------------------------------------------------------------------------------------------------- */
@@ -273,7 +273,7 @@ static void cancel(struct link *link, int64_t now_us)
     link->cancelled_us = now_us;
     link->cancelled_groups = link->pipeline.groups;
     link->give_up_us = now_us + EFFECT_MS * 1000;
-    figures_add(&link->lane->service->figures, FIGURE_CANCELS, 1);
+    figures_add(&link->dispatcher->service->figures, FIGURE_CANCELS, 1);
 }
 
 /* The cancel was sent, and the server has gone on. */
@@ -310,7 +310,7 @@ int64_t link_look(struct link *link, int64_t now_us)
     }
     if (!pipeline_works_in_vain(&link->pipeline))
         return 0;
-    int64_t due_us = link->since_us + LANE_SLOW_MS * 1000;
+    int64_t due_us = link->since_us + DISPATCHER_SLOW_MS * 1000;
     if (now_us < due_us)
         return due_us;
     cancel(link, now_us);

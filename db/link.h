@@ -1,5 +1,5 @@
 /*
- * link.h: one of a lane's connections, from being made to being lost. Under the lane's lock; the steps of connecting alone leave it,
+ * link.h: one of a lane's connections, from being made to being lost. Under the dispatcher's lock; the steps of connecting alone leave it,
  * since names may have to be resolved.
  */
 #ifndef DB_LINK_H
@@ -12,12 +12,12 @@
 #include "pipeline.h"
 
 struct interrupt;
-struct lane;
+struct dispatcher;
 
 enum link_state { LINK_CLOSED, LINK_OPENING, LINK_OPEN };
 
 struct link {
-    struct lane *lane;
+    struct dispatcher *dispatcher;
     enum link_state state;
     struct connector connector;
     bool begun;             /* connecting, with the first host */
@@ -36,7 +36,7 @@ struct link {
 };
 
 /* Returns 0, −1 when memory is short. */
-int link_init(struct link *link, struct lane *lane) MR_MUST_CHECK;
+int link_init(struct link *link, struct dispatcher *dispatcher) MR_MUST_CHECK;
 
 /* When nothing of the runtime's calls back any more. What was sent goes to `left`. */
 void link_fini(struct link *link, struct list *left);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lane.h"
+#include "dispatcher.h"
 #include "pool.h"
 
 /* What the server has to say about itself is for the log, not for visitors. */
@@ -36,11 +36,11 @@ int pg_start(struct mr_route *route, const struct pg_statement *statements, int 
     if (service == NULL)
         return -1;
     service->pool = pool_new(service);
-    service->lanes = lanes_new(service);
-    if (service->pool != NULL && service->lanes != NULL)
+    service->dispatchers = dispatchers_new(service);
+    if (service->pool != NULL && service->dispatchers != NULL)
         return 0;
     mr_route_log(route, "no memory for the database");
-    lanes_free(service->lanes);
+    dispatchers_free(service->dispatchers);
     pool_free(service->pool);
     service_free(service);
     return -1;
@@ -51,7 +51,7 @@ void pg_stop(struct mr_route *route)
     struct service *service = service_of(route);
     if (service == NULL)
         return;
-    lanes_free(service->lanes);
+    dispatchers_free(service->dispatchers);
     pool_free(service->pool);
     service_free(service);
 }

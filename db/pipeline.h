@@ -5,7 +5,7 @@
  * in its group are not executed. The groups become smaller while statements fail, larger while none does. Every other statement has
  * a Sync before and behind, and has not succeeded before that one is answered: only then it is committed.
  *
- * Knows nothing of the runtime. Under the lane's lock. Nothing here blocks.
+ * Knows nothing of the runtime. Under the dispatcher's lock. Nothing here blocks.
  */
 #ifndef DB_PIPELINE_H
 #define DB_PIPELINE_H

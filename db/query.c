@@ -1,5 +1,5 @@
 /*
- * query.c: pg_query and its request's waking, on handlers' threads; the rest under the lane's lock.
+ * query.c: pg_query and its request's waking, on handlers' threads; the rest under the dispatcher's lock.
  */
 #include "query.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "lane.h"
+#include "dispatcher.h"
 
 /* -- Its memory -------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static int on_wake(FCGX_Request *req, enum mr_wake why, void *arg)
     struct pg_result result = {.outcome = outcome_of(why)};
     int (*on_result)(FCGX_Request *, const struct pg_result *, void *) = query->on_result;
     arg = query->arg;
-    return lane_leave(query, result.outcome) ? tell(req, query) : on_result(req, &result, arg);
+    return dispatcher_leave(query, result.outcome) ? tell(req, query) : on_result(req, &result, arg);
 }
 
 /* The request cannot wait (again): it was woken since its time is over or its client has gone, or memory is short. */
@@ -100,20 +100,20 @@ static int tell_at_once(FCGX_Request *req, enum pg_outcome outcome,
 int pg_query(FCGX_Request *req, const struct pg_statement *statement, int count, const struct pg_value *values,
              int (*on_result)(FCGX_Request *req, const struct pg_result *result, void *arg), void *arg)
 {
-    struct lane *lane = lane_of_request(req);
-    struct query *query = lane == NULL ? NULL : query_new(count, values);
+    struct dispatcher *dispatcher = dispatcher_of_request(req);
+    struct query *query = dispatcher == NULL ? NULL : query_new(count, values);
     if (query == NULL)
         return tell_at_once(req, PG_FULL, on_result, arg);
     query->statement = statement;
     query->on_result = on_result;
     query->arg = arg;
-    query->lane = lane;
+    query->dispatcher = dispatcher;
     query->ticket = mr_suspend(req, on_wake, query);
     if (query->ticket == 0) {
         bool cannot = errno == ENOMEM;
         query_free(query);
         return tell_at_once(req, cannot ? PG_FULL : mr_deadline_ms(req) == 0 ? PG_LATE : PG_GONE, on_result, arg);
     }
-    lane_add(lane, query);
+    dispatcher_add(dispatcher, query);
     return 0;
 }

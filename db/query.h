@@ -1,8 +1,8 @@
 /*
  * query.h: one pg_query, from its call until on_result has returned.
  *
- * It belongs to its request, which frees it, until it is detached; from then on to its lane, which frees it when its answer has
- * come. The lane's lock guards everything in it that changes.
+ * It belongs to its request, which frees it, until it is detached; from then on to its dispatcher, which frees it when its answer has
+ * come. The dispatcher's lock guards everything in it that changes.
  */
 #ifndef DB_QUERY_H
 #define DB_QUERY_H
@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "millrace_pg.h"
 
-struct lane;
+struct dispatcher;
 
 enum query_state { QUERY_WAITING, QUERY_SENT, QUERY_ENDED };
 
@@ -21,9 +21,9 @@ enum query_state { QUERY_WAITING, QUERY_SENT, QUERY_ENDED };
 enum query_phase { QUERY_FORGETS, QUERY_PREPARES, QUERY_EXECUTES, QUERY_ANSWERED };
 
 struct query {
-    struct list place; /* in the lane's queue, or among what a pipeline has sent */
-    struct list time;  /* among the lane's deadlines */
-    struct lane *lane;
+    struct list place; /* in the queue, or among what a pipeline has sent */
+    struct list time;  /* among the deadlines */
+    struct dispatcher *dispatcher;
     const struct pg_statement *statement; /* NULL: the library's own, session_limits_query */
     int number;                           /* of the statement, in the table */
     enum query_state state;
@@ -55,7 +55,7 @@ struct query *query_new(int count, const struct pg_value *values) MR_MUST_CHECK;
 /* With its results. */
 void query_free(struct query *query);
 
-/* It has ended: under the lane's lock. Frees it when it is detached; else its request is woken, and will free it. */
+/* It has ended: under the dispatcher's lock. Frees it when it is detached; else its request is woken, and will free it. */
 void query_end(struct query *query, enum pg_outcome outcome);
 
 #endif

@@ -16,7 +16,7 @@
 #include "report.h"
 
 struct pool;
-struct lanes;
+struct dispatchers;
 
 struct service {
     const struct mr_route *route;
@@ -28,7 +28,7 @@ struct service {
     struct report report;
     atomic_bool limits_asked; /* the server's max_connections were asked for, or are about to be */
     struct pool *pool;        /* of pg_connection */
-    struct lanes *lanes;      /* of pg_query */
+    struct dispatchers *dispatchers;      /* of pg_query */
     struct service *next;
 };
 
