@@ -28,7 +28,7 @@
 
 #define PUT(text, out) FCGX_PutStr(text, sizeof(text) - 1, out)
 
-static const struct pg_statement divisions = {.sql = "SELECT name FROM division ORDER BY id", .read_only = true};
+static const struct pg_statement divisions = {.sql = "SELECT name FROM division", .read_only = true};
 
 /* A NULL is not an empty name. */
 static int put_page(FCGX_Request *req, const struct pg_result *result, void *arg)

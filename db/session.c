@@ -87,8 +87,15 @@ bool session_needs_prepare(const struct session *session, int number)
 
 static const char *name_of(int number, char name[NAME_BYTES])
 {
-    snprintf(name, NAME_BYTES, "millrace_%d", number);
-    return name;
+    static const char prefix[] = "millrace_";
+    char *at = name + NAME_BYTES - 1;
+    *at = '\0';
+    do { /* by hand: it is done for each query */
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    at -= sizeof prefix - 1;
+    return memcpy(at, prefix, sizeof prefix - 1);
 }
 
 int session_send_prepare(struct session *session, int number)

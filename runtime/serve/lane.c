@@ -200,16 +200,17 @@ bool lane_leave(struct lane *lane, uint64_t call)
                                                    memory_order_relaxed);
 }
 
-void lane_take(struct lane *lane, uint64_t call)
+bool lane_take(struct lane *lane, uint64_t call)
 {
     if (!atomic_compare_exchange_strong(&lane->call, &call, call - 1))
-        return;
+        return false;
     RACE_POINT(lane_taken);
     CHECK(lane->reserved);
     lane->reserved = false;
     struct worker *worker = lane->worker;
     pool_hand(&worker->pool, lane);
     limits_notice(&worker->limits);
+    return true;
 }
 
 void lane_give_away(void)
@@ -219,7 +220,7 @@ void lane_give_away(void)
         return;
     current_lane = NULL;
     RACE_POINT(lane_given_up);
-    lane_take(lane, current_call);
+    (void)lane_take(lane, current_call);
 }
 
 /* -- for connections -------------------------------------------------------------------------------------------------

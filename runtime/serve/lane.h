@@ -138,8 +138,9 @@ void lane_has_called(struct lane *lane, struct mr_route *route);
 uint64_t lane_enter(struct lane *lane);
 bool lane_leave(struct lane *lane, uint64_t call) __attribute__((warn_unused_result));
 
-/* Takes the lane from a handler that is in `call` and gives it to the reserved thread. Any thread. */
-void lane_take(struct lane *lane, uint64_t call);
+/* Takes the lane from a handler that is in `call` and gives it to the reserved thread. Returns false when that call is over
+ * or the lane was taken before. Any thread. */
+bool lane_take(struct lane *lane, uint64_t call);
 
 /* The calling thread is about to wait inside a handler: the lane, if it still has one, goes to another thread. */
 void lane_give_away(void);

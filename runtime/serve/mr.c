@@ -57,29 +57,14 @@ int mr_header(FCGX_Request *req, const char *name, const char *value)
     return mr_printf(req->out, "%s: %s\r\n", name, value) < 0 ? -1 : 0;
 }
 
-static const char *reference_for(char byte)
-{
-    switch (byte) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
-}
+static const char *const references[256] = {
+    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
 
 int mr_html(FCGX_Stream *out, const char *text, size_t length)
 {
     size_t plain = 0; /* start of the bytes that pass unchanged */
     for (size_t i = 0; i < length; i++) {
-        const char *reference = reference_for(text[i]);
+        const char *reference = references[(unsigned char)text[i]];
         if (reference == NULL)
             continue;
         if (put(out, text + plain, i - plain) < 0 || put(out, reference, strlen(reference)) < 0)

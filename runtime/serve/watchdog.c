@@ -1,5 +1,6 @@
 /*
- * watchdog.c: one thread of the worker. While any lane works it looks once a millisecond; when none has for a while it
+ * watchdog.c: one thread of the worker. While any lane works it looks once a millisecond, or, where no handler has kept
+ * its lane for a second, every four: each look interrupts what runs on its CPU. When no lane has worked for a while it
  * sleeps until one begins, so that an idle server makes no wake-ups.
  */
 #include "serve/watchdog.h"
@@ -13,18 +14,22 @@
 #include "serve/lane.h"
 
 #define LOOK_NS     1000000
+#define LOOK_FAR_NS 4000000
+#define ALERT_LOOKS 1000 /* after a lane was taken */
 #define QUIET_LOOKS 10
 
 /* Returns true while any lane works. */
-static bool look(struct watchdog *watchdog)
+static bool look(struct watchdog *watchdog, int *alert)
 {
     bool working = false;
+    *alert -= *alert > 0;
     for (int i = 0; i < watchdog->lane_count; i++) {
         struct lane *lane = &watchdog->lanes[i];
         uint64_t call = atomic_load_explicit(&lane->call, memory_order_acquire);
         if ((call & 1) && call == watchdog->seen[i]) {
             RACE_POINT(watchdog_looked);
-            lane_take(lane, call);
+            if (lane_take(lane, call))
+                *alert = ALERT_LOOKS;
         }
         watchdog->seen[i] = call;
         working = working || (call & 1) || atomic_load(&lane->awake);
@@ -54,10 +59,10 @@ static void sleep_until_noticed(struct watchdog *watchdog)
 static void *watchdog_main(void *argument)
 {
     struct watchdog *watchdog = argument;
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
-    int quiet = 0;
+    int quiet = 0, alert = 0;
     while (!atomic_load(&watchdog->stopping)) {
-        quiet = look(watchdog) ? 0 : quiet + 1;
+        quiet = look(watchdog, &alert) ? 0 : quiet + 1;
+        const struct timespec pause = {.tv_nsec = alert > 0 ? LOOK_NS : LOOK_FAR_NS};
         if (quiet < QUIET_LOOKS) {
             nanosleep(&pause, NULL);
         } else {

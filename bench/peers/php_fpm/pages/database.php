@@ -28,7 +28,7 @@ function divisions(): array|false
         return false;
     }
     $result = @pg_execute($connection, 'divisions', []);
-    if ($result === false && @pg_prepare($connection, 'divisions', 'SELECT name FROM division ORDER BY id') !== false) {
+    if ($result === false && @pg_prepare($connection, 'divisions', 'SELECT name FROM division') !== false) {
         $result = @pg_execute($connection, 'divisions', []);
     }
     return $result === false ? false : pg_fetch_all_columns($result);

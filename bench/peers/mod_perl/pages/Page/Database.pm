@@ -39,7 +39,7 @@ sub prepared {
     return $statement if $statement;
     $connection = DBI->connect('dbi:Pg:@CONNINFO@', undef, undef,
         { RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_enable_utf8 => 0 });
-    $connection->do('PREPARE divisions AS SELECT name FROM division ORDER BY id');
+    $connection->do('PREPARE divisions AS SELECT name FROM division');
     return $statement = $connection->prepare('EXECUTE divisions');
 }
 
