@@ -295,6 +295,7 @@ case_it_can_be_read() {
         send_form ' ' ' '
         wait_until is_true "document.querySelectorAll('strong').length===2"
         can_be_read "$scheme"
+        check_equal 672px "$(evaluate "getComputedStyle(document.body).maxWidth")" 'the style'
         leave
     done
 }

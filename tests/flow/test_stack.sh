@@ -241,7 +241,7 @@ case_every_request_reaches_its_handler() {
 case_answers_forbid_caching_where_they_change() {
     local path
 
-    for path in /fortune /database /env; do
+    for path in /fortune /database /guestbook /env; do
         check_match '[Cc]ache-[Cc]ontrol: .*no-store' "$(fetch "$path" -o /dev/null -D -)" "$path"
     done
 }
