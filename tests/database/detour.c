@@ -57,6 +57,12 @@ static void detour_drop_all(void)
     }
 }
 
+static long detour_cut_after(void)
+{
+    detour.chance = detour.chance * 1103515245 + 12345;
+    return (detour.chance >> 16) % 8192;
+}
+
 static struct detour_pair *detour_free_pair(void)
 {
     for (int i = 0; i < DETOUR_PAIRS; i++) {
@@ -118,8 +124,7 @@ static void detour_accept(void)
     if (client < 0 || !pair)
         return;
     atomic_fetch_add(&detour.count, 1);
-    detour.chance = detour.chance * 1103515245 + 12345;
-    *pair = (struct detour_pair){.client = client, .server = -1, .left = detour.chance >> 16};
+    *pair = (struct detour_pair){.client = client, .server = -1, .left = detour_cut_after()};
     if (mode == DETOUR_PASS || mode == DETOUR_CUT) {
         pair->server = detour_reach_server();
         if (pair->server < 0)
@@ -157,6 +162,8 @@ static void detour_take_up(int mode)
     } else if (mode != DETOUR_REFUSE) {
         detour_listen();
     }
+    for (int i = 0; mode == DETOUR_CUT && i < DETOUR_PAIRS; i++)
+        detour.pairs[i].left = detour_cut_after();
     /* Whoever was silent, or spoken to by nobody, would be it for ever. */
     if (mode == DETOUR_REFUSE || mode == DETOUR_RESET || mode == DETOUR_BABBLE ||
         (mode == DETOUR_PASS && atomic_load(&detour.mode) != DETOUR_CUT))

@@ -16,12 +16,12 @@
 
 #include <stdbool.h>
 
-/* Routes: /database straight to PostgreSQL, /detour through detour.h, /locked with a password. */
+/* Routes: /database straight to PostgreSQL, /detour through detour.h, /locked with a password, /pg_queries: that application. */
 enum {
     TRIAL_RATE = 200,
     TRIAL_QUERY_TIMEOUT_MS = 1000,
     TRIAL_RECOVERY_MS = 2000,
-    TRIAL_SESSIONS = 8, /* `connections` (2) for each of two lanes of two workers */
+    TRIAL_SESSIONS = 32, /* for each of four routes `connections` (2) for each of two lanes of two workers */
 };
 
 struct trial_limits {
@@ -36,7 +36,12 @@ void trial_begin(const char *path);
 /* Lets the clients go on for that long. */
 void trial_broken(int ms);
 void trial_mended(void);
-void trial_end(const struct trial_limits *limits);
+
+/* How many answers were right and 503, from trial_begin on; those that trial_begin has asked for itself are not counted. */
+struct trial_counts {
+    long right, away;
+};
+struct trial_counts trial_end(const struct trial_limits *limits);
 
 /* MILLRACE_TEST_LONG is set: more, longer, and by stricter limits, on a machine that does nothing else. */
 bool trial_is_long(void);

@@ -5,6 +5,7 @@
  * C67. With MILLRACE_TEST_LONG: each failure for longer, by strict limits.
  */
 #include <signal.h>
+#include <stdlib.h>
 
 #include "database/detour.h"
 #include "database/postgres.h"
@@ -156,6 +157,71 @@ static void a_locked_table(void)
     trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2, .sessions = true});
 }
 
+/* -- Writing
+ * ----------------------------------------------------------------------------------------------------------- */
+
+#define INSERTS "/pg_queries?kind=plain&token=row"
+
+/* Two rows fill a page of the table. */
+static void make_entries(void)
+{
+    postgres_do("DROP TABLE IF EXISTS entry");
+    postgres_do("CREATE TABLE entry (token text, slot int UNIQUE, pad text DEFAULT repeat('x', 3000))");
+    postgres_do("ALTER TABLE entry ALTER pad SET STORAGE PLAIN");
+    postgres_do("ALTER TABLE entry OWNER TO millrace");
+}
+
+static long count_entries(void)
+{
+    return strtol(postgres_ask("SELECT count(*) FROM entry WHERE token = 'row'"), NULL, 10);
+}
+
+/* What is answered 200 is there; what is answered 503 may be. */
+static void writing_over_restarts(void)
+{
+    struct trial_counts counts;
+    long rows;
+
+    postgres_start();
+    make_entries();
+    trial_begin(INSERTS);
+    rows = 1; /* by trial_begin */
+    postgres_restart("fast");
+    trial_broken(300);
+    postgres_restart("immediate");
+    trial_broken(300);
+    for (int i = 0; i < 3; i++) {
+        postgres_terminate_backends();
+        trial_broken(50);
+    }
+    trial_mended();
+    counts = trial_end(&(struct trial_limits){.away = 1, .sessions = true});
+    rows += counts.right;
+    SUITE_CHECK(count_entries() >= rows && count_entries() <= rows + counts.away,
+                "%ld rows after %ld answers 200 and %ld answers 503", count_entries(), rows, counts.away);
+}
+
+/* Files cannot become longer than they are; those of the write-ahead log have 16 MiB, so the table must have as much.
+ */
+static void a_full_disk(void)
+{
+    struct trial_counts counts;
+    long rows;
+
+    postgres_start();
+    make_entries();
+    postgres_do("INSERT INTO entry (token) SELECT 'filler' FROM generate_series(1, 4200)");
+    trial_begin(INSERTS);
+    postgres_limit_files(strtol(postgres_ask("SELECT pg_relation_size('entry')"), NULL, 10));
+    trial_broken(usual_ms());
+    postgres_limit_files(0);
+    trial_mended();
+    counts = trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2});
+    rows = 1 + counts.right;
+    SUITE_CHECK(count_entries() == rows, "%ld rows after %ld answers 200", count_entries(), rows);
+    postgres_do("DROP TABLE entry");
+}
+
 static const struct suite_case cases[] = {
     {"restarted with -m fast", restarted_fast},
     {"restarted with -m immediate", restarted_immediately},
@@ -171,6 +237,8 @@ static const struct suite_case cases[] = {
     {"a wrong password", a_wrong_password},
     {"a missing table", a_missing_table},
     {"a locked table", a_locked_table},
+    {"writing over restarts", writing_over_restarts},
+    {"a full disk", a_full_disk},
 };
 
 int main(int argc, char **argv)
