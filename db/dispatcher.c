@@ -8,7 +8,7 @@
 #include "query.h"
 #include "verdict.h"
 
-enum { HITS_MAX = 3, AFTERMATH_MS = 2000 };
+enum { HITS_MAX = 3, MOVES_MAX = 3, AFTERMATH_MS = 2000, EARLY_MS = 100 };
 
 static struct query *query_at(const struct list *link)
 {
@@ -156,6 +156,11 @@ static void end(struct dispatcher *dispatcher, struct query *query, enum pg_outc
     query_end(query, outcome);
 }
 
+static void late(struct dispatcher *dispatcher, const struct query *query)
+{
+    report_write(&dispatcher->service->report, REPORT_LATE, "no answer in time", query->statement->sql);
+}
+
 /* One that was sent is answered to its request at once, which detaches it then (dispatcher_leave). */
 static void expire(struct dispatcher *dispatcher, int64_t now_us)
 {
@@ -163,7 +168,7 @@ static void expire(struct dispatcher *dispatcher, int64_t now_us)
         struct query *query = LIST_ELEMENT(dispatcher->times.next, struct query, time);
         if (query->deadline_us > now_us)
             return;
-        report_write(&dispatcher->service->report, REPORT_LATE, "no answer in time", query->statement->sql);
+        late(dispatcher, query);
         list_remove(&query->time);
         if (query->state == QUERY_WAITING)
             end(dispatcher, query, PG_LATE);
@@ -188,9 +193,21 @@ static void send_again(struct query *query, struct list *again)
     list_append(again, &query->place);
 }
 
+static bool has_state(const PGresult *error, const char *wanted)
+{
+    const char *state = PQresultErrorField(error, PG_DIAG_SQLSTATE);
+    return state != NULL && strcmp(state, wanted) == 0;
+}
+
 static void refuse(struct dispatcher *dispatcher, struct query *query, const PGresult *error)
 {
     const char *state = PQresultErrorField(error, PG_DIAG_SQLSTATE);
+    /* The session's statement_timeout may be a little ahead of the query's own deadline. */
+    if (has_state(error, "57014") && clock_now_us() + EARLY_MS * 1000 >= query->deadline_us) {
+        late(dispatcher, query);
+        end(dispatcher, query, PG_LATE);
+        return;
+    }
     if (state != NULL)
         memcpy(query->sqlstate, state, sizeof query->sqlstate - 1);
     report_statement(&dispatcher->service->report, query->statement, error);
@@ -261,20 +278,25 @@ void dispatcher_take_answer(struct dispatcher *dispatcher, struct link *link, st
     send_again(query, again);
 }
 
-void dispatcher_take_left(struct dispatcher *dispatcher, struct list *left)
+/* The first may be what the server has died of: it is tried on one other connection, unless the server says that it has
+ * ended the session by itself. */
+bool dispatcher_take_left(struct dispatcher *dispatcher, struct list *left)
 {
+    bool told = !list_is_empty(left) && has_state(query_at(left->next)->rows, "57P01");
+    int most = told ? MOVES_MAX : 1; /* of the first */
     struct list again;
     list_init(&again);
-    while (!list_is_empty(left)) {
+    for (; !list_is_empty(left); most = MOVES_MAX) {
         struct query *query = query_at(left->next);
-        if (query->detached || !query->statement->read_only || query->moved) {
+        if (query->detached || !query->statement->read_only || query->moves >= most) {
             end(dispatcher, query, PG_AWAY);
             continue;
         }
-        query->moved = true;
+        query->moves++;
         send_again(query, &again);
     }
     dispatcher_put_back(dispatcher, &again);
+    return told;
 }
 
 void dispatcher_put_back(struct dispatcher *dispatcher, struct list *queries)

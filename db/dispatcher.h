@@ -65,8 +65,8 @@ bool dispatcher_leave(struct query *query, enum pg_outcome outcome);
 
 void dispatcher_take_answer(struct dispatcher *dispatcher, struct link *link, struct query *query, struct list *again, struct list *left);
 
-/* Queries that were sent on a connection that is lost. */
-void dispatcher_take_left(struct dispatcher *dispatcher, struct list *left);
+/* Queries that were sent on a connection that is lost. Returns true when the server has told that it ends the session. */
+bool dispatcher_take_left(struct dispatcher *dispatcher, struct list *left);
 
 /* Those are the first again. */
 void dispatcher_put_back(struct dispatcher *dispatcher, struct list *queries);
@@ -74,7 +74,7 @@ void dispatcher_put_back(struct dispatcher *dispatcher, struct list *queries);
 /* Sends what waits, as far as connections are free. */
 void dispatcher_send(struct dispatcher *dispatcher);
 
-/* A connection could not be made, or was lost before it had answered anything. */
+/* A connection could not be made, or was lost when it was first asked. */
 void dispatcher_note_failure(struct dispatcher *dispatcher);
 
 /* Has it looked at again by then. */

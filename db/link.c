@@ -60,8 +60,9 @@ static void lose(struct link *link, const char *why, struct list *left)
     struct dispatcher *dispatcher = link->dispatcher;
     report_write(&dispatcher->service->report, REPORT_LOST, "a connection was lost", why);
     close_link(link, left);
-    dispatcher_take_left(dispatcher, left);
-    if (!link->proven)
+    bool asked = !list_is_empty(left);
+    bool told = dispatcher_take_left(dispatcher, left);
+    if (!link->proven && asked && !told)
         dispatcher_note_failure(dispatcher);
 }
 

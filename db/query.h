@@ -29,7 +29,7 @@ struct query {
     enum query_state state;
     bool detached; /* nobody waits for it */
     bool alone;    /* it gets a Sync of its own */
-    bool moved;    /* it was sent again, since its connection was lost */
+    int moves;     /* how often it was sent again, since its connection was lost */
     bool renewed;  /* it was sent again, since the session did not fit its statement */
     int hits;      /* how often a cancel hit it that was meant for another */
 

@@ -76,3 +76,34 @@ pg_signal() { # signal
         kill "-$1" "$pid"
     done
 }
+
+# Sends a request over FastCGI and leaves when it has begun. (Over HTTP one who only stops sending still waits.)
+request_and_leave() { # route what query
+    local pid
+    REQUEST_METHOD=GET SCRIPT_NAME=$1 PATH_INFO=/$2 REQUEST_URI=$1/$2 QUERY_STRING=$3 SERVER_PROTOCOL=HTTP/1.1 CONTENT_LENGTH=0 \
+        cgi-fcgi -bind -connect "$dir/m/m.sock" </dev/null >"$dir/left" 2>&1 &
+    pid=$!
+    sleep 0.3
+    kill -KILL "$pid"
+}
+
+# pgbouncer in transaction mode before the server, at $bouncer_port in $bouncer; two connections of the server's.
+bouncer_start() {
+    mkdir -p "$bouncer"
+    cat >"$bouncer/ini" <<END
+[databases]
+millrace = host=$pg_sockets port=$pg_port dbname=millrace user=millrace
+[pgbouncer]
+unix_socket_dir = $bouncer
+listen_port = $bouncer_port
+logfile = $bouncer/log
+pidfile = $bouncer/pid
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+END
+    [ "$(id -u)" != 0 ] || chown -R postgres "$bouncer"
+    (cd / && pg_owner setsid --wait "$(command -v pgbouncer)" -q -d "$bouncer/ini") </dev/null >>"$dir/bouncer.log" 2>&1
+    at_end "kill \$(cat '$bouncer/pid')"
+    wait_until test -S "$bouncer/.s.PGSQL.$bouncer_port"
+}

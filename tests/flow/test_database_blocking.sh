@@ -236,16 +236,6 @@ case_a_statement_that_takes_too_long_is_cancelled() {
     check_equal '11 names' "$(ask /one/divisions)" 'afterwards'
 }
 
-# Sends a request over FastCGI and leaves when it has begun. (Over HTTP one who only stops sending still waits.)
-request_and_leave() { # route what query
-    local pid
-    REQUEST_METHOD=GET SCRIPT_NAME=$1 PATH_INFO=/$2 REQUEST_URI=$1/$2 QUERY_STRING=$3 SERVER_PROTOCOL=HTTP/1.1 CONTENT_LENGTH=0 \
-        cgi-fcgi -bind -connect "$dir/m/m.sock" </dev/null >"$dir/left" 2>&1 &
-    pid=$!
-    sleep 0.3
-    kill -KILL "$pid"
-}
-
 case_a_client_that_goes_takes_its_statement_along() {
     request_and_leave /long sleep v=30
     cases_wait_ms=2000

@@ -258,26 +258,6 @@ case_tls() {
 
 # -- pgbouncer --------------------------------------------------------------------------------------------------------------
 
-bouncer_start() {
-    mkdir -p "$bouncer"
-    cat >"$bouncer/ini" <<END
-[databases]
-millrace = host=$pg_sockets port=$pg_port dbname=millrace user=millrace
-[pgbouncer]
-unix_socket_dir = $bouncer
-listen_port = $bouncer_port
-logfile = $bouncer/log
-pidfile = $bouncer/pid
-auth_type = any
-pool_mode = transaction
-default_pool_size = 2
-END
-    [ "$(id -u)" != 0 ] || chown -R postgres "$bouncer"
-    (cd / && pg_owner setsid --wait "$(command -v pgbouncer)" -q -d "$bouncer/ini") </dev/null >>"$dir/bouncer.log" 2>&1
-    at_end "kill \$(cat '$bouncer/pid')"
-    wait_until test -S "$bouncer/.s.PGSQL.$bouncer_port"
-}
-
 # Eight connections share two of the server's: nothing that a session remembers may be relied upon.
 case_pgbouncer_in_transaction_mode() {
     local number
