@@ -118,8 +118,9 @@ $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(FLOW_SHARED:%.c=$(BUILD)/ob
 
 # What the tests of the database share is in tests/database/.
 DATABASE_SHARED := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/database/*.c))
-DATABASE_TESTS := $(BUILD)/tests/flow/test_database_failures
+DATABASE_TESTS := $(BUILD)/tests/flow/test_database_failures $(BUILD)/tests/flow/test_database_tokens
 $(BUILD)/obj/tests/database/%.o $(BUILD)/obj/tests/flow/test_database_%.o: override CFLAGS += -I$(shell pg_config --includedir)
+$(DATABASE_TESTS): $(patsubst %,$(BUILD)/obj/tests/soak/%.o,chance memory worker)
 $(DATABASE_TESTS): $(BUILD)/tests/flow/%: $(BUILD)/obj/tests/flow/%.o $(DATABASE_SHARED) $(FLOW_SHARED:%.c=$(BUILD)/obj/%.o) \
     $(TEST_SHARED)
 	@mkdir -p $(@D)
@@ -190,7 +191,7 @@ check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TE
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
 .PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow bench-database peers check-peers
-.PHONY: asan tsan fuzz soak life install uninstall format tidy clean
+.PHONY: asan tsan fuzz soak soak-database life install uninstall format tidy clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 26
@@ -271,6 +272,11 @@ soak: ## SOAK_REQUESTS=1000000: mixed requests, right, odd and broken: answers, 
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory check-build $(BUILD)/tests/soak/mixed
 	@exec tests/soak/run $(SOAK_REQUESTS)
+
+soak-database: ## SOAK_REQUESTS=1000000: queries with tokens, failing, cancelled and amid reloads: answers, rows, memory, descriptors
+	@runtime/packages test
+	@+$(MAKE) --no-print-directory check-build
+	@MILLRACE_TEST_REQUESTS=$(SOAK_REQUESTS) MILLRACE_TEST_LIMIT=3600 exec tests/run database_tokens
 
 life: ## process life at length: reloads, upgrades, kills under load, a million counted requests
 	@runtime/packages test

@@ -214,11 +214,15 @@ PGconn *postgres_connect(void)
     return NULL;
 }
 
+bool postgres_try_terminate(void)
+{
+    return postgres_try("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
+                        "usename IN ('millrace', 'locked') AND application_name <> 'held'") != NULL;
+}
+
 void postgres_terminate_backends(void)
 {
-    postgres_do(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename IN ('millrace', 'locked') AND "
-        "application_name <> 'held'");
+    SUITE_CHECK(postgres_try_terminate(), "no backend could be ended (see %s/commands)", postgres.state);
 }
 
 /* -- What others take

@@ -33,8 +33,10 @@ void postgres_restart(const char *mode);
 void postgres_stop(const char *mode);
 void postgres_run(void);
 
-/* Ends every session of the applications'. */
+/* Ends every session of the applications'. The second one may be called from a thread of its own, while no other statement is asked for;
+ * it returns whether it could. */
 void postgres_terminate_backends(void);
+bool postgres_try_terminate(void);
 
 /* SIGSTOP or SIGCONT to the server and every process of it. */
 void postgres_signal_all(int signal);

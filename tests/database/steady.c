@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "flow/deadline.h"
+#include "reply.h"
 #include "suite.h"
 
 enum {
@@ -116,36 +117,31 @@ static const char *steady_refusal_fault(const char *head, const char *body)
 }
 
 /* The whole answer has come. */
-static void steady_judge(struct steady *steady, struct steady_connection *connection, const char *body, size_t length)
+static void steady_judge(struct steady *steady, struct steady_connection *connection, const struct reply *reply)
 {
     const struct steady_options *options = &steady->options;
     const char *fault = "another status";
 
-    if (strncmp(connection->answer, "HTTP/1.1 200 ", 13) == 0) {
-        bool same = length == options->body_length && memcmp(body, options->body, length) == 0;
+    if (reply->status == 200) {
+        bool same = reply->length == options->body_length && memcmp(reply->body, options->body, reply->length) == 0;
 
         steady_finish(steady, connection, same ? STEADY_RIGHT : STEADY_WRONG, "another body");
         return;
     }
-    if (strncmp(connection->answer, "HTTP/1.1 503 ", 13) == 0)
-        fault = steady_refusal_fault(connection->answer, body);
+    if (reply->status == 503)
+        fault = steady_refusal_fault(connection->answer, reply->body);
     steady_finish(steady, connection, fault ? STEADY_WRONG : STEADY_AWAY, fault);
 }
 
 static void steady_look(struct steady *steady, struct steady_connection *connection)
 {
-    char *end = strstr(connection->answer, "\r\n\r\n"), *field;
-    size_t head, length;
+    struct reply reply;
+    enum reply_state state = reply_look(&reply, connection->answer, connection->got);
 
-    if (!end)
-        return;
-    head = (size_t)(end - connection->answer) + 4;
-    field = strcasestr(connection->answer, "\r\nContent-Length: ");
-    length = field && field < end ? strtoul(field + 18, NULL, 10) : SIZE_MAX;
-    if (length > STEADY_ANSWER_MAX - head || connection->got > head + length)
+    if (state == REPLY_WRONG || (state == REPLY_PART && connection->got == STEADY_ANSWER_MAX))
         steady_finish(steady, connection, STEADY_WRONG, "no answer of the right length");
-    else if (connection->got == head + length)
-        steady_judge(steady, connection, connection->answer + head, length);
+    else if (state == REPLY_WHOLE)
+        steady_judge(steady, connection, &reply);
 }
 
 static void steady_read(struct steady *steady, struct steady_connection *connection)
