@@ -60,7 +60,7 @@ static void detour_drop_all(void)
 static long detour_cut_after(void)
 {
     detour.chance = detour.chance * 1103515245 + 12345;
-    return (detour.chance >> 16) % 8192;
+    return (detour.chance >> 16) % 2048;
 }
 
 static struct detour_pair *detour_free_pair(void)

@@ -10,7 +10,7 @@ enum detour_mode {
     DETOUR_SWALLOW, /* connections are taken, nothing comes back; those that exist fall silent as well */
     DETOUR_REFUSE,  /* nobody listens; those that exist are reset */
     DETOUR_RESET,   /* taken and reset at once; those that exist, too */
-    DETOUR_CUT,     /* as PASS, but each connection is reset within the next 8 KiB of what the server sends it */
+    DETOUR_CUT,     /* as PASS, but each connection is reset within the next 2 KiB of what the server sends it */
     DETOUR_BABBLE,  /* answered by something that is no PostgreSQL; those that exist are reset */
 };
 

@@ -40,8 +40,6 @@ struct steady_connection {
 
 struct steady {
     struct steady_options options;
-    char request[256];
-    size_t request_length;
     int64_t start_ms;
     long limit, sent, outstanding;
     int epoll_fd;
@@ -116,14 +114,24 @@ static const char *steady_refusal_fault(const char *head, const char *body)
     return NULL;
 }
 
+static bool steady_body_is_right(const struct steady *steady, long number, const struct reply *reply)
+{
+    const struct steady_options *options = &steady->options;
+    char text[24];
+    size_t digits = options->numbered ? (size_t)snprintf(text, sizeof text, "%ld", number) : 0;
+    size_t before = options->body_length - 1;
+
+    return reply->length == options->body_length + digits && memcmp(reply->body, options->body, before) == 0 &&
+           memcmp(reply->body + before, text, digits) == 0 && reply->body[before + digits] == options->body[before];
+}
+
 /* The whole answer has come. */
 static void steady_judge(struct steady *steady, struct steady_connection *connection, const struct reply *reply)
 {
-    const struct steady_options *options = &steady->options;
     const char *fault = "another status";
 
     if (reply->status == 200) {
-        bool same = reply->length == options->body_length && memcmp(reply->body, options->body, reply->length) == 0;
+        bool same = steady_body_is_right(steady, connection->number, reply);
 
         steady_finish(steady, connection, same ? STEADY_RIGHT : STEADY_WRONG, "another body");
         return;
@@ -180,9 +188,19 @@ static bool steady_open(struct steady *steady, struct steady_connection *connect
            epoll_ctl(steady->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) == 0;
 }
 
+static int steady_write_request(const struct steady *steady, char *to, size_t room, long number)
+{
+    char text[24] = "";
+
+    if (steady->options.numbered)
+        snprintf(text, sizeof text, "%ld", number);
+    return snprintf(to, room, "GET %s%s HTTP/1.1\r\nHost: steady.example\r\n\r\n", steady->options.path, text);
+}
+
 static void steady_ask(struct steady *steady, struct steady_connection *connection)
 {
-    ssize_t length = (ssize_t)steady->request_length;
+    char request[256];
+    int length = steady_write_request(steady, request, sizeof request, steady->sent);
 
     connection->number = steady->sent++;
     connection->got = 0;
@@ -190,7 +208,7 @@ static void steady_ask(struct steady *steady, struct steady_connection *connecti
     steady->outstanding++;
     if (!steady_open(steady, connection))
         steady_finish(steady, connection, STEADY_WRONG, "no connection");
-    else if (send(connection->fd, steady->request, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) != length)
+    else if (send(connection->fd, request, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) != length)
         steady_finish(steady, connection, STEADY_WRONG, "the request was not taken");
 }
 
@@ -253,8 +271,6 @@ struct steady *steady_start(const struct steady_options *options)
     steady->records = calloc((size_t)steady->limit, sizeof *steady->records);
     steady->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     steady->first_wrong_number = -1;
-    steady->request_length = (size_t)snprintf(steady->request, sizeof steady->request,
-                                              "GET %s HTTP/1.1\r\nHost: steady.example\r\n\r\n", options->path);
     for (int i = 0; i < STEADY_CONNECTIONS; i++)
         steady->connections[i].fd = -1, steady->connections[i].number = -1;
     steady->start_ms = deadline_now_ms();

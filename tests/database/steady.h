@@ -15,7 +15,8 @@ struct steady_options {
     const char *path;
     const char *body; /* that each answer of status 200 has */
     size_t body_length;
-    int rate; /* requests a second */
+    bool numbered; /* each request's number stands behind the path, and in the body before its last byte */
+    int rate;      /* requests a second */
 };
 
 enum steady_verdict {

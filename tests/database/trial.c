@@ -68,10 +68,9 @@ static void trial_start_server(void)
     trial_add_route(options, sizeof options, "/database", conninfo);
     snprintf(conninfo, sizeof conninfo, "host=127.0.0.1 port=%d user=millrace", trial.detour_port);
     trial_add_route(options, sizeof options, "/detour", conninfo);
+    trial_add_route(options, sizeof options, "/pg_queries", conninfo);
     snprintf(conninfo, sizeof conninfo, "host=%s user=locked password=right", postgres_folder());
     trial_add_route(options, sizeof options, "/locked", conninfo);
-    snprintf(conninfo, sizeof conninfo, "host=%s user=millrace", postgres_folder());
-    trial_add_route(options, sizeof options, "/pg_queries", conninfo);
     trial.server = direct_start(options);
     trial.workers = server_workers_without(trial.server, 0);
     trial.descriptors = -1;
@@ -123,7 +122,8 @@ static void trial_start_clients(struct trial_page *page)
                                                          .path = page->path,
                                                          .body = page->body,
                                                          .body_length = page->length,
-                                                         .rate = TRIAL_RATE});
+                                                         .rate = TRIAL_RATE,
+                                                         .numbered = strstr(page->path, "token=") != NULL});
 }
 
 static void trial_stop_clients(void)

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-/* Routes: /database straight to PostgreSQL, /detour through detour.h, /locked with a password, /pg_queries: that application. */
+/* Routes: /database straight to PostgreSQL, /detour and /pg_queries (that application) through detour.h, /locked with a password. */
 enum {
     TRIAL_RATE = 200,
     TRIAL_QUERY_TIMEOUT_MS = 1000,
@@ -30,7 +30,7 @@ struct trial_limits {
     bool sessions; /* the server may have more sessions than configured for a while: those of closed connections */
 };
 
-/* Brings everything into its usual state, starts the clients, looks how the pages are answered for half a second. */
+/* A path that ends with `token=` and some text gets each request's number behind it. Brings everything into its usual state, starts the clients, looks how the pages are answered for half a second. */
 void trial_begin(const char *path);
 
 /* Lets the clients go on for that long. */
