@@ -22,7 +22,7 @@ enum {
     STEADY_CONNECTIONS = 600, /* as many answers may be outstanding; more requests wait, and their time goes on */
     STEADY_SECONDS_MAX = 900,
     STEADY_PATIENCE_MS = 10000,
-    STEADY_ANSWER_MAX = 4096,
+    STEADY_ANSWER_MAX = 8192,
     STEADY_WRONG_MAX = 200,
 };
 

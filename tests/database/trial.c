@@ -21,12 +21,13 @@ enum {
     TRIAL_AFTER_MS = 500,
     TRIAL_STREAK = TRIAL_RATE / 4,
     TRIAL_HELLO_MS = 250,
-    TRIAL_LATER_MS = 200
+    TRIAL_LATER_MS = 200,
+    TRIAL_IDLE = 8
 };
 
 struct trial_page {
     const char *path;
-    char body[600];
+    char body[2500];
     size_t length;
     struct steady *steady;
 };
@@ -49,28 +50,41 @@ bool trial_is_long(void)
 /* -- The server
  * -------------------------------------------------------------------------------------------------------- */
 
-static void trial_add_route(char *options, size_t room, const char *path, const char *conninfo)
+struct trial_route {
+    const char *path, *app, *options;
+    bool on_detour;
+    const char *user;
+};
+
+static const struct trial_route trial_routes[] = {
+    {"/database", "database", "connections = 2", false, "user=millrace"},
+    {"/detour", "database", "connections = 2", true, "user=millrace"},
+    {"/locked", "database", "connections = 2", false, "user=locked password=right"},
+    {"/pg_queries", "pg_queries", "connections = 2", true, "user=millrace"},
+    {"/guestbook", "guestbook", "pool = 4" /* TRIAL_IDLE in two workers */, true, "user=millrace"},
+};
+
+static void trial_add_route(char *options, size_t room, const struct trial_route *route)
 {
     size_t length = strlen(options);
+    char host[160];
 
+    if (route->on_detour)
+        snprintf(host, sizeof host, "127.0.0.1 port=%d", trial.detour_port);
+    else
+        snprintf(host, sizeof host, "%s", postgres_folder());
     snprintf(options + length, room - length,
-             "app \"%s\" {\n file = \"%s\"\n options {\n conninfo = \"dbname=millrace %s\"\n connections = 2\n "
+             "app \"%s\" {\n file = \"%s\"\n options {\n conninfo = \"host=%s dbname=millrace %s\"\n %s\n "
              "query_timeout_ms = %d\n }\n}\n",
-             path, server_app(strcmp(path, "/pg_queries") == 0 ? "pg_queries" : "database"), conninfo,
-             TRIAL_QUERY_TIMEOUT_MS);
+             route->path, server_app(route->app), host, route->user, route->options, TRIAL_QUERY_TIMEOUT_MS);
 }
 
 static void trial_start_server(void)
 {
-    char options[1800] = "", conninfo[200];
+    char options[1800] = "threads = 32\n"; /* the usual number */
 
-    snprintf(conninfo, sizeof conninfo, "host=%s user=millrace", postgres_folder());
-    trial_add_route(options, sizeof options, "/database", conninfo);
-    snprintf(conninfo, sizeof conninfo, "host=127.0.0.1 port=%d user=millrace", trial.detour_port);
-    trial_add_route(options, sizeof options, "/detour", conninfo);
-    trial_add_route(options, sizeof options, "/pg_queries", conninfo);
-    snprintf(conninfo, sizeof conninfo, "host=%s user=locked password=right", postgres_folder());
-    trial_add_route(options, sizeof options, "/locked", conninfo);
+    for (size_t i = 0; i < SUITE_COUNT(trial_routes); i++)
+        trial_add_route(options, sizeof options, &trial_routes[i]);
     trial.server = direct_start(options);
     trial.workers = server_workers_without(trial.server, 0);
     trial.descriptors = -1;
@@ -101,16 +115,12 @@ static bool trial_is_right(void *context)
     return true;
 }
 
-/* The page of an application of apps/ has always as many bytes. */
 static void trial_learn_page(struct trial_page *page, const char *path)
 {
-    size_t bytes = strcmp(path, "/hello") == 0 ? 450 : 460;
-
     page->path = path;
     SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, trial_is_right, page), "%s is not answered: %s", path,
                 server_last_line(trial.server, "log"));
-    SUITE_CHECK(strncmp(path, "/pg_queries", 11) == 0 || page->length == bytes, "%s has %zu bytes instead of %zu", path,
-                page->length, bytes);
+    SUITE_CHECK(page->length > 0, "%s is empty", path);
 }
 
 /* -- The course of a case
@@ -141,7 +151,8 @@ static void trial_forget_clients(void)
     trial.page.steady = trial.hello.steady = NULL;
 }
 
-/* What the workers have open beside their connections to PostgreSQL. */
+/* What the workers have open beside their connections to PostgreSQL; those of the pools that have ended are found when
+ * they are lent next. */
 static long trial_descriptors(void)
 {
     return server_sum(trial.server, process_descriptor_count) - postgres_session_count();
@@ -149,17 +160,17 @@ static long trial_descriptors(void)
 
 static bool trial_descriptors_are_settled(void *context)
 {
+    long more = trial_descriptors() - trial.descriptors;
+
     (void)context;
-    return trial_descriptors() == trial.descriptors;
+    return more >= 0 && more <= TRIAL_IDLE;
 }
 
 /* The first case finds out what the usual number is: every route was asked by then. */
 static void trial_learn_descriptors(void)
 {
-    static const char *const paths[] = {"/database", "/detour", "/locked", "/pg_queries"};
-
-    for (size_t i = 0; i < SUITE_COUNT(paths); i++)
-        trial_learn_page(&trial.page, paths[i]);
+    for (size_t i = 0; i < SUITE_COUNT(trial_routes); i++)
+        trial_learn_page(&trial.page, trial_routes[i].path);
     link_free_all();
     poll(NULL, 0, 100);
     trial.descriptors = trial_descriptors();
@@ -220,7 +231,8 @@ static struct trial_counts trial_judge_page(const struct trial_limits *limits, s
 {
     struct steady_sum before = steady_sum(trial.page.steady, trial.begin_ms, trial.broken_ms);
     struct steady_sum all = steady_sum(trial.page.steady, trial.begin_ms, trial.end_ms);
-    int limit_ms = TRIAL_QUERY_TIMEOUT_MS + TRIAL_LATER_MS + trial_slack_ms();
+    int timeouts = limits->timeouts ? limits->timeouts : 1;
+    int limit_ms = timeouts * TRIAL_QUERY_TIMEOUT_MS + TRIAL_LATER_MS + trial_slack_ms();
     int took_ms = trial.right_ms > trial.mended_ms ? (int)(trial.right_ms - trial.mended_ms) : 0;
 
     *broken = steady_sum(trial.page.steady, trial.broken_ms, trial.mended_ms);

@@ -16,17 +16,19 @@
 
 #include <stdbool.h>
 
-/* Routes: /database straight to PostgreSQL, /detour and /pg_queries (that application) through detour.h, /locked with a password. */
+/* Routes: /database straight to PostgreSQL, /detour, /pg_queries and /guestbook (those applications) through detour.h, /locked with
+ * a password. */
 enum {
     TRIAL_RATE = 200,
     TRIAL_QUERY_TIMEOUT_MS = 1000,
     TRIAL_RECOVERY_MS = 2000,
-    TRIAL_SESSIONS = 32, /* for each of four routes `connections` (2) for each of two lanes of two workers */
+    TRIAL_SESSIONS = 40, /* for each of four routes 2 for each of two lanes of two workers, and a pool of 4 in each worker */
 };
 
 struct trial_limits {
     int away;      /* at least so many answers 503: else nothing was broken */
     int right;     /* at least so many right ones while it was broken */
+    int timeouts;  /* query_timeout_ms counts so often for one request; 0: once */
     bool sessions; /* the server may have more sessions than configured for a while: those of closed connections */
 };
 

@@ -157,6 +157,34 @@ static void a_locked_table(void)
     trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2, .sessions = true});
 }
 
+/* -- The blocking style: a handler holds a thread while it waits
+ * -------------------------------------------------------- */
+
+/* First for a connection, then for its statement. */
+static void blocking_on_the_detour(enum detour_mode mode)
+{
+    trial_begin("/guestbook");
+    detour_set(mode);
+    trial_broken(usual_ms() + (mode == DETOUR_SWALLOW ? TRIAL_QUERY_TIMEOUT_MS : 0));
+    detour_set(DETOUR_PASS);
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = TRIAL_RATE / 2, .timeouts = 2, .sessions = true});
+}
+
+static void blocking_without_a_server(void)
+{
+    blocking_on_the_detour(DETOUR_REFUSE);
+}
+
+static void blocking_over_a_restart(void)
+{
+    trial_begin("/guestbook");
+    postgres_restart("fast");
+    trial_broken(0);
+    trial_mended();
+    trial_end(&(struct trial_limits){.away = 1, .sessions = true});
+}
+
 /* -- Writing
  * ----------------------------------------------------------------------------------------------------------- */
 
@@ -259,6 +287,8 @@ static const struct suite_case cases[] = {
     {"a wrong password", a_wrong_password},
     {"a missing table", a_missing_table},
     {"a locked table", a_locked_table},
+    {"the blocking style: restarted", blocking_over_a_restart},
+    {"the blocking style: nobody listens", blocking_without_a_server},
     {"writing over restarts", writing_over_restarts},
     {"writing while answers are cut", writing_while_answers_are_cut},
     {"a full disk", a_full_disk},
