@@ -176,6 +176,11 @@ static void blocking_without_a_server(void)
     blocking_on_the_detour(DETOUR_REFUSE);
 }
 
+static void blocking_on_silence(void)
+{
+    blocking_on_the_detour(DETOUR_SWALLOW);
+}
+
 static void blocking_over_a_restart(void)
 {
     trial_begin("/guestbook");
@@ -289,6 +294,7 @@ static const struct suite_case cases[] = {
     {"a locked table", a_locked_table},
     {"the blocking style: restarted", blocking_over_a_restart},
     {"the blocking style: nobody listens", blocking_without_a_server},
+    {"the blocking style: a port that says nothing", blocking_on_silence},
     {"writing over restarts", writing_over_restarts},
     {"writing while answers are cut", writing_while_answers_are_cut},
     {"a full disk", a_full_disk},
