@@ -265,7 +265,7 @@ void dispatcher_take_answer(struct dispatcher *dispatcher, struct link *link, st
         end(dispatcher, query, PG_AWAY);
         return;
     case VERDICT_STALE:
-        link->pipeline.session->prepared[query->number] = false;
+        pipeline_forget(&link->pipeline, query->number);
         query->renewed = true;
         break;
     case VERDICT_HIT:
@@ -280,9 +280,9 @@ void dispatcher_take_answer(struct dispatcher *dispatcher, struct link *link, st
 
 /* The first may be what the server has died of: it is tried on one other connection, unless the server says that it has
  * ended the session by itself. */
-bool dispatcher_take_left(struct dispatcher *dispatcher, struct list *left)
+bool dispatcher_take_left(struct dispatcher *dispatcher, struct list *left, bool told)
 {
-    bool told = !list_is_empty(left) && has_state(query_at(left->next)->rows, "57P01");
+    told = told || (!list_is_empty(left) && has_state(query_at(left->next)->rows, "57P01"));
     int most = told ? MOVES_MAX : 1; /* of the first */
     struct list again;
     list_init(&again);

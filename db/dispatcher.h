@@ -65,8 +65,9 @@ bool dispatcher_leave(struct query *query, enum pg_outcome outcome);
 
 void dispatcher_take_answer(struct dispatcher *dispatcher, struct link *link, struct query *query, struct list *again, struct list *left);
 
-/* Queries that were sent on a connection that is lost. Returns true when the server has told that it ends the session. */
-bool dispatcher_take_left(struct dispatcher *dispatcher, struct list *left);
+/* Queries that were sent on a connection that is lost. `told`: the server has said that it ends the session. Returns whether it
+ * has, also in answer to the first of them. */
+bool dispatcher_take_left(struct dispatcher *dispatcher, struct list *left, bool told);
 
 /* Those are the first again. */
 void dispatcher_put_back(struct dispatcher *dispatcher, struct list *queries);

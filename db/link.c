@@ -9,7 +9,8 @@
 #include "interrupt.h"
 #include "query.h"
 
-enum { EFFECT_MS = 1000, INTERRUPT_LOOK_MS = 5 };
+/* A connection that is lost when it is first asked, this soon, is a failed attempt. */
+enum { YOUNG_MS = 100, EFFECT_MS = 1000, INTERRUPT_LOOK_MS = 5 };
 
 static void on_ready(struct mr_watch *watch, int ready, void *arg);
 static void on_time(struct mr_timer *timer, void *arg);
@@ -61,8 +62,9 @@ static void lose(struct link *link, const char *why, struct list *left)
     report_write(&dispatcher->service->report, REPORT_LOST, "a connection was lost", why);
     close_link(link, left);
     bool asked = !list_is_empty(left);
-    bool told = dispatcher_take_left(dispatcher, left);
-    if (!link->proven && asked && !told)
+    bool told = dispatcher_take_left(dispatcher, left, link->told);
+    bool young = clock_now_us() - link->opened_us < YOUNG_MS * 1000;
+    if (!link->proven && young && asked && !told)
         dispatcher_note_failure(dispatcher);
 }
 
@@ -117,6 +119,14 @@ static void ask_limits(struct link *link)
     dispatcher_put_back(link->dispatcher, &first);
 }
 
+static void take_notice(void *arg, const PGresult *notice)
+{
+    struct link *link = arg;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    link->told = link->told || (severity != NULL && strcmp(severity, "FATAL") == 0);
+    report_notice(&link->dispatcher->service->report, notice);
+}
+
 static void succeed(struct link *link)
 {
     struct session *session = session_new(link->dispatcher->service, connector_take(&link->connector));
@@ -131,7 +141,9 @@ static void succeed(struct link *link)
         return;
     }
     link->state = LINK_OPEN;
-    link->proven = false;
+    PQsetNoticeReceiver(session->connection, take_notice, link);
+    link->proven = link->told = false;
+    link->opened_us = clock_now_us();
     link->cancelled_us = 0;
     ask_limits(link);
 }
@@ -187,7 +199,7 @@ static void on_time(struct mr_timer *timer, void *arg)
 
 bool link_is_free(const struct link *link)
 {
-    return link->state == LINK_OPEN && link->interrupt == NULL && link->pipeline.count == 0;
+    return link->state == LINK_OPEN && link->interrupt == NULL && link->pipeline.count == 0 && !link->told;
 }
 
 bool link_is_quick(const struct link *link, int64_t now_us)

@@ -26,7 +26,9 @@ struct link {
     struct mr_watch *watch;
     int events; /* of it */
     struct pipeline pipeline;
+    int64_t opened_us;
     bool proven;      /* it has answered something */
+    bool told;        /* the server has said, between two queries, that it ends the session */
     int64_t since_us; /* since when the server is at the group that comes first */
 
     struct interrupt *interrupt; /* a cancel is under way: nothing new is sent */

@@ -21,9 +21,11 @@ int pipeline_open(struct pipeline *pipeline, struct session *session)
     PGconn *connection = session->connection;
     if (PQsetnonblocking(connection, 1) != 0 || !PQenterPipelineMode(connection))
         return -1;
-    pipeline->preparing = calloc((size_t)session->service->statement_count + 1, sizeof *pipeline->preparing);
+    size_t count = (size_t)session->service->statement_count + 1;
+    pipeline->preparing = calloc(2 * count, sizeof *pipeline->preparing);
     if (pipeline->preparing == NULL)
         return -1;
+    pipeline->stale = pipeline->preparing + count;
     pipeline->session = session;
     pipeline->nulls = pipeline->group_size = 0;
     pipeline->group_failed = false;
@@ -66,7 +68,8 @@ static int send_preparation(struct pipeline *pipeline, struct query *query)
 {
     struct session *session = pipeline->session;
     query->phase = QUERY_PREPARES;
-    if (query->renewed) {
+    if (pipeline->stale[query->number]) {
+        pipeline->stale[query->number] = false;
         query->phase = QUERY_FORGETS;
         if (session_send_deallocate(session, query->number) < 0 || !PQpipelineSync(session->connection))
             return -1;
@@ -160,6 +163,12 @@ int pipeline_send(struct pipeline *pipeline, struct list *queue, int count)
     list_splice(&batch, queue);
     list_splice(queue, &batch);
     return single < 0 ? -1 : shared + single;
+}
+
+void pipeline_forget(struct pipeline *pipeline, int number)
+{
+    pipeline->stale[number] = pipeline->stale[number] || pipeline->session->prepared[number];
+    pipeline->session->prepared[number] = false;
 }
 
 int pipeline_flush(struct pipeline *pipeline)

@@ -27,6 +27,7 @@ struct pipeline {
     int group_size;          /* so far, of the one that is being answered */
     bool group_failed;       /* the same */
     bool *preparing;         /* by the statements' numbers: asked for, and not answered */
+    bool *stale;             /* the same: to be forgotten before it is prepared again */
     uint64_t groups;         /* that were answered so far */
 };
 
@@ -41,6 +42,9 @@ void pipeline_close(struct pipeline *pipeline, struct list *left);
 /* Sends the queries at the head of the queue, `count` of them, and moves them to `sent`; some may stay where they are until others
  * are answered. Returns how many were sent, −1 when the connection is lost. */
 int pipeline_send(struct pipeline *pipeline, struct list *queue, int count) MR_MUST_CHECK;
+
+/* What the server remembers of a statement does not fit any more. */
+void pipeline_forget(struct pipeline *pipeline, int number);
 
 /* Returns 1 when libpq could not send everything yet, 0 when it has, −1 when the connection is lost. */
 int pipeline_flush(struct pipeline *pipeline) MR_MUST_CHECK;

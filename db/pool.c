@@ -12,7 +12,7 @@
 #include "connector.h"
 #include "traces.h"
 
-enum { CLOSED_TRIES = 3 };
+enum { CLOSED_TRIES = 3, STUCK_MS = 250 };
 
 enum turn {
     TURN_WAIT,
@@ -40,6 +40,8 @@ struct pool {
     bool probing; /* one of them by the one who probes */
     struct backoff backoff;
     struct borrower *first, **last; /* waiting, in order */
+    int waiting;                    /* how many */
+    int64_t moved_us;               /* when one of them, or anybody, last got a turn */
     int idle_count, loan_count;
     struct loan {
         const FCGX_Request *req;
@@ -96,6 +98,7 @@ static enum turn next_turn(struct pool *pool)
 static void give(struct pool *pool, struct borrower *borrower, enum turn turn)
 {
     borrower->turn = turn;
+    pool->moved_us = clock_now_us();
     if (turn == TURN_TAKE) {
         borrower->session = pool->idle[--pool->idle_count];
     } else if (turn == TURN_CONNECT) {
@@ -113,6 +116,7 @@ static void serve(struct pool *pool)
     while (pool->first != NULL && (turn = next_turn(pool)) != TURN_WAIT) {
         struct borrower *borrower = pool->first;
         pool->first = borrower->next;
+        pool->waiting--;
         if (pool->first == NULL)
             pool->last = &pool->first;
         give(pool, borrower, turn);
@@ -125,9 +129,17 @@ static void leave_queue(struct pool *pool, struct borrower *borrower, enum turn 
     while (*at != borrower)
         at = &(*at)->next;
     *at = borrower->next;
+    pool->waiting--;
     if (pool->last == &borrower->next)
         pool->last = at;
     borrower->turn = turn;
+}
+
+/* Nobody has got on for a while, and as many wait as there are connections: more of them would only hold threads that
+ * other routes need. */
+static bool is_stuck(const struct pool *pool)
+{
+    return pool->waiting >= pool->service->options.pool && clock_now_us() - pool->moved_us > STUCK_MS * 1000;
 }
 
 static struct timespec after_ms(int ms)
@@ -167,9 +179,14 @@ static void take_turn(struct pool *pool, struct borrower *borrower, const struct
     pthread_condattr_destroy(&monotonic);
 
     pthread_mutex_lock(&pool->lock);
-    *pool->last = borrower;
-    pool->last = &borrower->next;
-    serve(pool);
+    if (is_stuck(pool)) {
+        borrower->turn = TURN_LATE;
+    } else {
+        *pool->last = borrower;
+        pool->last = &borrower->next;
+        pool->waiting++;
+        serve(pool);
+    }
     if (borrower->turn == TURN_WAIT) {
         figures_add(figures, FIGURE_WAITING, 1);
         while (borrower->turn == TURN_WAIT)

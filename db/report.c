@@ -41,10 +41,15 @@ void report_write(struct report *report, enum report_kind kind, const char *what
         mr_route_log(report->route, "database: %s: %.*s", what, length, why);
 }
 
-static void take_notice(void *report, const PGresult *notice)
+void report_notice(struct report *report, const PGresult *notice)
 {
     const char *said = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     report_write(report, REPORT_NOTICE, "the server says", said == NULL ? PQresultErrorMessage(notice) : said);
+}
+
+static void take_notice(void *report, const PGresult *notice)
+{
+    report_notice(report, notice);
 }
 
 void report_notices(struct report *report, PGconn *connection)

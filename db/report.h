@@ -39,6 +39,8 @@ void report_init(struct report *report, const struct mr_route *route);
 /* Writes "what: why", of `why` its first line alone: libpq's further lines quote statements and values. */
 void report_write(struct report *report, enum report_kind kind, const char *what, const char *why);
 
+void report_notice(struct report *report, const PGresult *notice);
+
 /* Has a connection's notices reported. The report must live as long as the connection. */
 void report_notices(struct report *report, PGconn *connection);
 

@@ -142,11 +142,11 @@ case_borrowers_wait_in_order_and_not_for_ever() {
     ask '/one/hold?v=500' >"$dir/holder" &
     pids=($!)
     wait_until pg_has_connections 1 one "state = 'idle'"
-    sleep 0.1 # the holder has the connection; there is nothing to see of that
+    sleep 0.05 # the holder has the connection; there is nothing to see of that
     for name in 1 2 3; do
         { ask '/one/hold?v=20' >/dev/null && echo "$name" >>"$order"; } &
         pids+=($!)
-        sleep 0.05 # they come one after the other
+        sleep 0.03 # they come one after the other
     done
     for pid in "${pids[@]}"; do wait "$pid"; done
     check_equal '1 2 3 ' "$(tr '\n' ' ' <"$order")" 'order'
