@@ -273,10 +273,11 @@ soak: ## SOAK_REQUESTS=1000000: mixed requests, right, odd and broken: answers, 
 	@+$(MAKE) --no-print-directory check-build $(BUILD)/tests/soak/mixed
 	@exec tests/soak/run $(SOAK_REQUESTS)
 
-soak-database: ## SOAK_REQUESTS=1000000: queries with tokens, failing, cancelled and amid reloads: answers, rows, memory, descriptors
+soak-database: ## SOAK_REQUESTS=1000000: queries that fail, are cancelled, amid reloads; and every failure of PostgreSQL for longer
 	@runtime/packages test
 	@+$(MAKE) --no-print-directory check-build
-	@MILLRACE_TEST_REQUESTS=$(SOAK_REQUESTS) MILLRACE_TEST_LIMIT=3600 exec tests/run database_tokens
+	@MILLRACE_TEST_LONG=1 MILLRACE_TEST_REQUESTS=$(SOAK_REQUESTS) MILLRACE_TEST_LIMIT=3600 exec tests/run database_tokens \
+	    database_failures
 
 life: ## process life at length: reloads, upgrades, kills under load, a million counted requests
 	@runtime/packages test

@@ -30,7 +30,6 @@ static struct {
     struct sockaddr_in here;
     int listener;
     atomic_int wanted, mode;
-    atomic_int count;
     unsigned chance;
     struct detour_pair pairs[DETOUR_PAIRS];
 } detour = {.listener = -1, .chance = 1};
@@ -46,7 +45,6 @@ static void detour_drop(struct detour_pair *pair, bool reset)
     if (pair->server >= 0)
         close(pair->server);
     pair->client = pair->server = -1;
-    atomic_fetch_sub(&detour.count, 1);
 }
 
 static void detour_drop_all(void)
@@ -123,7 +121,6 @@ static void detour_accept(void)
         close(client);
     if (client < 0 || !pair)
         return;
-    atomic_fetch_add(&detour.count, 1);
     *pair = (struct detour_pair){.client = client, .server = -1, .left = detour_cut_after()};
     if (mode == DETOUR_PASS || mode == DETOUR_CUT) {
         pair->server = detour_reach_server();
@@ -247,9 +244,4 @@ void detour_set(enum detour_mode mode)
 {
     atomic_store(&detour.wanted, (int)mode);
     SUITE_CHECK(deadline_wait(DEADLINE_USUAL_MS, detour_has_mode, &mode), "the detour does not change");
-}
-
-int detour_count(void)
-{
-    return atomic_load(&detour.count);
 }

@@ -1,6 +1,6 @@
 /*
- * detour.h: a way to a unix socket through a TCP port of its own, on a thread, that can be made to fail: what a network, a firewall or
- * a broken server does to whoever connects.
+ * detour.h: a way to a unix socket through a TCP port of its own, on a thread, that can be made to fail: what a
+ * network, a firewall or a broken server does to whoever connects.
  */
 #ifndef DETOUR_H
 #define DETOUR_H
@@ -19,8 +19,5 @@ int detour_start(const char *socket_path, enum detour_mode mode);
 
 /* Returns when that is how things are. */
 void detour_set(enum detour_mode mode);
-
-/* Connections that clients have to it now. */
-int detour_count(void);
 
 #endif

@@ -142,6 +142,7 @@ void postgres_start(void)
         postgres_run();
     postgres_limit_files(0);
     postgres_do("ALTER ROLE locked PASSWORD 'right'");
+    postgres_do("SET client_min_messages = error; ALTER TABLE IF EXISTS elsewhere RENAME TO division");
 }
 
 const char *postgres_folder(void)

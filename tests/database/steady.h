@@ -1,7 +1,7 @@
 /*
- * steady.h: one page asked for at a constant rate over HTTP, whatever becomes of the answers (open loop), on a thread of its
- * own; every answer is judged and its time kept, from the moment at which its request was due. Nothing of it fails a case by
- * itself.
+ * steady.h: one page asked for at a constant rate over HTTP, whatever becomes of the answers (open loop), on a thread
+ * of its own; every answer is judged and its time kept, from the moment at which its request was due. Nothing of it
+ * fails a case by itself.
  */
 #ifndef STEADY_H
 #define STEADY_H
@@ -32,11 +32,12 @@ struct steady;
 struct steady *steady_start(const struct steady_options *options);
 void steady_free(struct steady *steady);
 
-/* Sends no more, waits for what is outstanding (at most 10 s: what has no answer then is wrong) and closes the connections. */
+/* Sends no more, waits for what is outstanding (at most 10 s: what has no answer then is wrong) and closes the
+ * connections. */
 void steady_stop(struct steady *steady);
 
-/* While it runs: when the answers began to be all right: the due time of the first request of the present run of right answers,
- * once there are `count` of them; 0 before that. Times are deadline_now_ms(). */
+/* While it runs: when the answers began to be all right: the due time of the first request of the present run of
+ * right answers, once there are `count` of them; 0 before that. Times are deadline_now_ms(). */
 int64_t steady_right_since_ms(const struct steady *steady, int count);
 
 /* After steady_stop: what became of the requests that were due between two times. */

@@ -1,6 +1,6 @@
 /*
- * trial.h: one failure of the database under load: 200 requests/s on a page that needs it, as many on /hello, and how both
- * went before, meanwhile and after. One server for all cases of a program; each case:
+ * trial.h: one failure of the database under load: 200 requests/s on a page that needs it, as many on /hello, and how
+ * both went before, meanwhile and after. One server for all cases of a program; each case:
  *
  *     trial_begin("/database");
  *     postgres_stop("fast");
@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 
-/* Routes: /database straight to PostgreSQL, /detour, /pg_queries and /guestbook (those applications) through detour.h, /locked with
- * a password. */
+/* Routes: /database straight to PostgreSQL, /detour, /pg_queries and /guestbook (those applications) through
+ * detour.h, /locked with a password. */
 enum {
     TRIAL_RATE = 200,
     TRIAL_QUERY_TIMEOUT_MS = 1000,
@@ -32,14 +32,16 @@ struct trial_limits {
     bool sessions; /* the server may have more sessions than configured for a while: those of closed connections */
 };
 
-/* A path that ends with `token=` and some text gets each request's number behind it. Brings everything into its usual state, starts the clients, looks how the pages are answered for half a second. */
+/* A path that ends with `token=` and some text gets each request's number behind it. Brings everything into its
+ * usual state, starts the clients, looks how the pages are answered for half a second. */
 void trial_begin(const char *path);
 
 /* Lets the clients go on for that long. */
 void trial_broken(int ms);
 void trial_mended(void);
 
-/* How many answers were right and 503, from trial_begin on; those that trial_begin has asked for itself are not counted. */
+/* How many answers were right and 503, from trial_begin on; those that trial_begin has asked for itself are not
+ * counted. */
 struct trial_counts {
     long right, away;
 };
