@@ -73,11 +73,17 @@ static void postgres_cluster(const char *what)
 
 static void postgres_at_exit(void)
 {
+    char remove[POSTGRES_PATH_MAX + 20];
+
     if (getpid() != postgres.owner)
         return;
     postgres_signal_all(SIGCONT);
     postgres_control("stop", "immediate");
-    postgres_command("rm -rf %s", postgres.state);
+    snprintf(remove, sizeof remove, "rm -rf '%s'", postgres.state);
+    if (system(remove) != 0)
+        fprintf(stderr, "%s failed\n", remove);
+    *strrchr(postgres.state, '/') = '\0';
+    rmdir(postgres.state); /* an own one; with tests/run it is not ours to judge */
 }
 
 /* -- Start
