@@ -12,7 +12,7 @@
 #include "connector.h"
 #include "traces.h"
 
-enum { CLOSED_TRIES = 3, STUCK_MS = 250 };
+enum { CLOSED_TRIES = 3, STUCK_MS = 250, STUCK_CONNECTING_MS = 50 };
 
 enum turn {
     TURN_WAIT,
@@ -139,7 +139,8 @@ static void leave_queue(struct pool *pool, struct borrower *borrower, enum turn 
  * other routes need. */
 static bool is_stuck(const struct pool *pool)
 {
-    return pool->waiting >= pool->service->options.pool && clock_now_us() - pool->moved_us > STUCK_MS * 1000;
+    int limit_ms = pool->loan_count > 0 ? STUCK_MS : STUCK_CONNECTING_MS;
+    return pool->waiting >= pool->service->options.pool && clock_now_us() - pool->moved_us > limit_ms * 1000;
 }
 
 static struct timespec after_ms(int ms)
