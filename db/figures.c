@@ -1,10 +1,6 @@
 /* figures.c: see figures.h. */
 #include "figures.h"
 
-/* A server that has no figures yet does without. */
-#pragma weak mr_figure
-#pragma weak mr_figure_add
-
 static const struct {
     enum mr_figure_kind kind;
     const char *name, *help;
@@ -21,11 +17,10 @@ static const struct {
 void figures_start(struct figures *figures, struct mr_route *route)
 {
     for (int i = 0; i < FIGURE_COUNT; i++)
-        figures->each[i] = mr_figure == NULL ? NULL : mr_figure(route, table[i].kind, table[i].name, table[i].help);
+        figures->each[i] = mr_figure(route, table[i].kind, table[i].name, table[i].help);
 }
 
 void figures_add(const struct figures *figures, enum figure which, int more)
 {
-    if (figures->each[which] != NULL)
-        mr_figure_add(figures->each[which], more);
+    mr_figure_add(figures->each[which], more);
 }

@@ -15,6 +15,7 @@ conf=$(
     runtime_conf m <<END
 fastcgi = { "unix:@DIR@/m.sock" }
 http = { "127.0.0.1:$MILLRACE_PORT" }
+status = "127.0.0.1:$((MILLRACE_PORT + 1))"
 socket_mode = "0666"
 pid_file = "@DIR@/pid"
 log = "@DIR@/log"
@@ -73,6 +74,15 @@ no_connection_in_a_transaction() {
 }
 hello_answers() {
     [ "$(fetch_status /hello)" = 200 ]
+}
+# What the status shows of a route's database.
+figure() { # route name
+    curl -sS --max-time 20 "http://127.0.0.1:$((MILLRACE_PORT + 1))/status.json" | python3 -c '
+import json, sys
+print(next(r for r in json.load(sys.stdin)["routes"] if r["route"] == sys.argv[1])["figures"][sys.argv[2]])' "$1" "$2"
+}
+figure_is() { # route name value
+    [ "$(figure "$1" "$2")" = "$3" ]
 }
 tokens() { # name
     pg_ask "SELECT count(*) FROM token WHERE name = '$1'"
@@ -244,9 +254,42 @@ case_a_client_that_goes_takes_its_statement_along() {
     check_equal 1 "$(pg_connections long)"
 }
 
+case_the_status_counts() {
+    local name pid
+    local -A before=()
+
+    ask /one/divisions >/dev/null
+    for name in queries errors connects cancels; do before[$name]=$(figure /one "pg_$name"); done
+    for _ in {1..5}; do ask /one/divisions >/dev/null; done
+    fetch_status '/one/number?v=x' >/dev/null
+    check_equal $((before[queries] + 6)) "$(figure /one pg_queries)" 'queries'
+    check_equal $((before[errors] + 1)) "$(figure /one pg_errors)" 'errors'
+    ask '/one/sleep?v=9' >"$dir/late" &
+    pid=$!
+    wait_until pg_has_connections 1 one "state = 'active'"
+    ask /one/divisions >"$dir/waits" &
+    pid+=" $!"
+    wait_until figure_is /one pg_waiting 1
+    check_equal 1 "$(figure /one pg_running)" 'running'
+    check_equal 1 "$(figure /one pg_connections)" 'connections'
+    # shellcheck disable=SC2086 # two of them
+    wait $pid
+    check_equal 0 "$(figure /one pg_waiting)" 'waiting'
+    check_equal 0 "$(figure /one pg_running)" 'running'
+    check_equal "${before[connects]}" "$(figure /one pg_connects)" 'connections made'
+    fetch_status /one/finish >/dev/null
+    check_equal 0 "$(figure /one pg_connections)" 'connections'
+    ask /one/divisions >/dev/null
+    check_equal 1 "$(figure /one pg_connections)" 'connections'
+    check_equal $((before[connects] + 1)) "$(figure /one pg_connects)" 'connections made'
+}
+
 # -- What a handler leaves --------------------------------------------------------------------------------------------------
 
 case_open_and_failed_transactions_are_rolled_back() {
+    local session
+
+    session=$(ask /one/state)
     ask '/one/commit?v=committed' >/dev/null
     check_equal 1 "$(tokens committed)"
     ask '/one/open?v=open' >/dev/null
@@ -255,7 +298,7 @@ case_open_and_failed_transactions_are_rolled_back() {
     ask '/one/failed?v=failed' >/dev/null
     no_connection_in_a_transaction || fail 'a failed transaction is open'
     check_equal 0 "$(tokens failed)"
-    check_equal '11 names' "$(ask /one/divisions)"
+    check_equal "$session" "$(ask /one/state)" 'the same connection'
 }
 
 case_a_changed_session_is_reset() {

@@ -242,9 +242,13 @@ case_a_wrong_password() {
     check_match 'password authentication failed for user "millrace"' "$(grep '/wrong: ' "$log" | tail -n 1)"
     lines=$(logged '/wrong: ')
     end=$(($(now_ms) + 2000))
-    while [ "$(now_ms)" -lt "$end" ]; do check_equal 503 "$(fetch_status /wrong/divisions)"; done
+    while [ "$(now_ms)" -lt "$end" ]; do
+        check_equal 503 "$(fetch_status /wrong/divisions)"
+        fetch_status '/tls/number?v=x' >/dev/null # so that no line is the same as the one before
+    done
     lines=$(($(logged '/wrong: ') - lines))
     [ "$lines" -le 3 ] || fail "$lines lines in 2 s"
+    [ "$(logged '/tls: database: refused 22P02')" -le 4 ] || fail "$(logged '/tls: database: refused') lines of another failure"
     pg_ask "ALTER ROLE millrace PASSWORD 'wrong'"
     check_recovery /wrong/divisions
     pg_ask "ALTER ROLE millrace PASSWORD 'a secret'"
