@@ -96,6 +96,19 @@ case_nothing_is_connected_before_it_is_needed() {
     check_equal 1 "$(pg_connections pg)"
 }
 
+# Early, so that the sanitizers see at its end what the worker does in the cases after it.
+case_a_crash_in_a_transaction() {
+    local worker
+
+    worker=$(pgrep -P "$(cat "$dir/m/pid")" | sort | tr '\n' ' ')
+    check_equal 000 "$(fetch_status '/one/crash?v=crashed' 2>/dev/null)"
+    wait_until no_connection_in_a_transaction
+    wait_until hello_answers
+    [ "$worker" != "$(pgrep -P "$(cat "$dir/m/pid")" | sort | tr '\n' ' ')" ] || fail 'the worker is the same'
+    check_equal '11 names' "$(ask /one/divisions)"
+    check_equal 0 "$(tokens crashed)"
+}
+
 case_values_go_there_and_back() {
     check_equal null "$(ask /pg/text)" 'no text'
     check_equal '' "$(ask '/pg/text?v=')" 'the empty text'
@@ -320,18 +333,6 @@ case_nothing_else_is_left_either() {
         check_equal 1 "$(pg_connections one)" "connections after $what"
     done
     check_equal 0 "$(pg_connections one "state = 'active'")" 'statements that go on'
-}
-
-case_a_crash_in_a_transaction() {
-    local worker
-
-    worker=$(pgrep -P "$(cat "$dir/m/pid")" | sort | tr '\n' ' ')
-    check_equal 000 "$(fetch_status '/one/crash?v=crashed' 2>/dev/null)"
-    wait_until no_connection_in_a_transaction
-    wait_until hello_answers
-    [ "$worker" != "$(pgrep -P "$(cat "$dir/m/pid")" | sort | tr '\n' ' ')" ] || fail 'the worker is the same'
-    check_equal '11 names' "$(ask /one/divisions)"
-    check_equal 0 "$(tokens crashed)"
 }
 
 descriptors() { # of the worker that serves
