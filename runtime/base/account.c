@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int account_find_user(const char *name, uid_t *user, gid_t *group)
@@ -27,6 +28,13 @@ int account_find_group(const char *name, gid_t *group)
     return 0;
 }
 
+/* Libraries look for files of their own there (libpq for certificates), and may not look into another's. */
+static int take_home(uid_t user)
+{
+    const struct passwd *entry = getpwuid(user);
+    return setenv("HOME", entry == NULL ? "/" : entry->pw_dir, 1);
+}
+
 int account_become(const struct account *account)
 {
     if (!account->change)
@@ -37,5 +45,5 @@ int account_become(const struct account *account)
         errno = EPERM; /* rights that can be taken back were not given up */
         return -1;
     }
-    return 0;
+    return take_home(account->user);
 }

@@ -79,8 +79,7 @@ app "/bouncer" {
 END
 )
 log=$dir/m/log
-# libpq looks for certificates below the home directory, which the workers' user must be able to read.
-cases_need 'the server starts' runtime_start "$conf" env HOME="$dir/m"
+cases_need 'the server starts' runtime_start "$conf"
 
 ask() { # path [curl-option...]: the body, whatever the status
     curl -sS --max-time 20 "${@:2}" "http://127.0.0.1:$MILLRACE_PORT$1"
