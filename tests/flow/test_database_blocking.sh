@@ -186,6 +186,26 @@ case_borrowers_wait_in_order_and_not_for_ever() {
     check_equal '11 names' "$(ask /one/divisions)" 'afterwards'
 }
 
+# As many wait as there are connections, and nobody gets on: more of them would only hold threads.
+case_who_finds_the_pool_stuck_is_told_at_once() {
+    local start took pid
+
+    ask '/one/hold?v=900' >"$dir/holder" &
+    pid=$!
+    sleep 0.1
+    ask /one/divisions >"$dir/waits" &
+    pid+=" $!"
+    wait_until figure_is /one pg_waiting 1
+    sleep 0.3 # nobody has got on for 250 ms
+    start=$(now_ms)
+    check_equal 503 "$(fetch_status /one/divisions)"
+    took=$(($(now_ms) - start))
+    [ "$took" -lt 250 ] || fail "refused after $took ms"
+    # shellcheck disable=SC2086 # two of them
+    wait $pid
+    check_equal '11 names' "$(cat "$dir/waits")" 'the one who waited'
+}
+
 # A client that leaves while its request waits for a connection leaves the queue.
 case_one_who_waits_and_goes_takes_no_turn() {
     local pid waiting
