@@ -98,7 +98,7 @@ int pg_unavailable(FCGX_Request *req, const struct pg_result *result);
 
 /* Borrows a connection of the worker's pool until the handler returns: connected, idle, outside of a transaction, the
  * statements prepared. Asked again in the same request, the same one. NULL when there is none within query_timeout_ms, or at
- * once when as many wait as `pool` says and none has got one for 250 ms (50 ms while none is lent); then answer with pg_unavailable(req, NULL). Blocks.
+ * once when as many wait as `pool` says and none has been lent for 100 ms; then answer with pg_unavailable(req, NULL). Blocks.
  * The connection stays the library's. statement_timeout is query_timeout_ms.
  *
  * When the handler has returned for good, a command that still runs is cancelled and an open transaction rolled back: nobody is

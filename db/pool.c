@@ -12,7 +12,7 @@
 #include "connector.h"
 #include "traces.h"
 
-enum { CLOSED_TRIES = 3, STUCK_MS = 250, STUCK_CONNECTING_MS = 50 };
+enum { CLOSED_TRIES = 3, STUCK_MS = 100 };
 
 enum turn {
     TURN_WAIT,
@@ -41,7 +41,7 @@ struct pool {
     struct backoff backoff;
     struct borrower *first, **last; /* waiting, in order */
     int waiting;                    /* how many */
-    int64_t moved_us;               /* when one of them, or anybody, last got a turn */
+    int64_t lent_us;                /* when a connection was last lent */
     int idle_count, loan_count;
     struct loan {
         const FCGX_Request *req;
@@ -98,7 +98,6 @@ static enum turn next_turn(struct pool *pool)
 static void give(struct pool *pool, struct borrower *borrower, enum turn turn)
 {
     borrower->turn = turn;
-    pool->moved_us = clock_now_us();
     if (turn == TURN_TAKE) {
         borrower->session = pool->idle[--pool->idle_count];
     } else if (turn == TURN_CONNECT) {
@@ -139,8 +138,7 @@ static void leave_queue(struct pool *pool, struct borrower *borrower, enum turn 
  * other routes need. */
 static bool is_stuck(const struct pool *pool)
 {
-    int limit_ms = pool->loan_count > 0 ? STUCK_MS : STUCK_CONNECTING_MS;
-    return pool->waiting >= pool->service->options.pool && clock_now_us() - pool->moved_us > limit_ms * 1000;
+    return pool->waiting >= pool->service->options.pool && clock_now_us() - pool->lent_us > STUCK_MS * 1000;
 }
 
 static struct timespec after_ms(int ms)
@@ -315,6 +313,7 @@ static struct session *lend(struct pool *pool, struct session *session, const FC
 {
     pthread_mutex_lock(&pool->lock);
     pool->loans[pool->loan_count++] = (struct loan){req, session};
+    pool->lent_us = clock_now_us();
     pthread_mutex_unlock(&pool->lock);
     return session;
 }

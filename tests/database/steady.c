@@ -323,15 +323,17 @@ struct steady_sum steady_sum(const struct steady *steady, int64_t from_ms, int64
         if (due_ms < from_ms || due_ms >= to_ms)
             continue;
         times[sum.requests++] = record->took_ms;
+        if (record->took_ms >= sum.slowest_ms) {
+            sum.slowest_ms = record->took_ms;
+            sum.slowest_due_ms = due_ms;
+        }
         sum.right += record->verdict == STEADY_RIGHT;
         sum.away += record->verdict == STEADY_AWAY;
         sum.wrong += record->verdict == STEADY_WRONG;
     }
     qsort(times, (size_t)sum.requests, sizeof *times, steady_by_time);
-    if (sum.requests > 0) {
-        sum.slowest_ms = times[sum.requests - 1];
+    if (sum.requests > 0)
         sum.p99_ms = times[(sum.requests * 99 + 99) / 100 - 1];
-    }
     free(times);
     strcpy(sum.first_wrong, steady->first_wrong);
     return sum;

@@ -44,6 +44,7 @@ int64_t steady_right_since_ms(const struct steady *steady, int count);
 struct steady_sum {
     long requests, right, away, wrong;
     int slowest_ms, p99_ms;
+    int64_t slowest_due_ms;
     char first_wrong[200]; /* what is wrong with it */
 };
 struct steady_sum steady_sum(const struct steady *steady, int64_t from_ms, int64_t to_ms);

@@ -151,7 +151,7 @@ case_the_same_connection_for_a_request() {
 case_never_more_than_the_pool() {
     local out=$dir/held
 
-    ask_together 24 '/pg/hold?v=150' >"$out"
+    ask_together 24 '/pg/hold?v=60' >"$out"
     check_equal 24 "$(grep -cx 200 "$out")" 'answers'
     check_equal 4 "$(pg_connections pg)"
 }
@@ -162,12 +162,14 @@ case_borrowers_wait_in_order_and_not_for_ever() {
     local -a pids=()
 
     rm -f "$order"
-    ask '/one/hold?v=500' >"$dir/holder" &
-    pids=($!)
-    wait_until pg_has_connections 1 one "state = 'idle'"
+    for took in 500 1500 1500 1500; do
+        ask "/pg/hold?v=$took" >"$dir/holder" &
+        pids+=($!)
+    done
+    wait_until pg_has_connections 4 pg "state = 'idle'"
     sleep 0.05 # the holder has the connection; there is nothing to see of that
     for name in 1 2 3; do
-        { ask '/one/hold?v=20' >/dev/null && echo "$name" >>"$order"; } &
+        { ask '/pg/hold?v=20' >/dev/null && echo "$name" >>"$order"; } &
         pids+=($!)
         sleep 0.03 # they come one after the other
     done
@@ -196,7 +198,7 @@ case_who_finds_the_pool_stuck_is_told_at_once() {
     ask /one/divisions >"$dir/waits" &
     pid+=" $!"
     wait_until figure_is /one pg_waiting 1
-    sleep 0.3 # nobody has got on for 250 ms
+    sleep 0.3 # no connection was lent for 100 ms
     start=$(now_ms)
     check_equal 503 "$(fetch_status /one/divisions)"
     took=$(($(now_ms) - start))
@@ -235,7 +237,7 @@ case_fewer_connections_than_the_pool() {
     wait_until pg_has_connections 0 pg
     pg_ask_as_owner "ALTER ROLE millrace CONNECTION LIMIT $(($(pg_ask_as_owner \
         "SELECT count(*) FROM pg_stat_activity WHERE usename = 'millrace'") + 2))"
-    ask_together 12 '/pg/hold?v=100' >"$out"
+    ask_together 12 '/pg/hold?v=50' >"$out"
     pg_ask_as_owner 'ALTER ROLE millrace CONNECTION LIMIT -1'
     check_equal 12 "$(grep -c 200 "$out")" "answers 200 ($(tr '\n' ' ' <"$out"))"
     check_match '[1-9]' "$(logged '/pg: database: no connection: .*too many connections for role')"
