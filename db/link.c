@@ -1,8 +1,10 @@
 /* link.c: see link.h. */
 #include "link.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "dispatcher.h"
@@ -19,6 +21,7 @@ int link_init(struct link *link, struct dispatcher *dispatcher)
 {
     link->dispatcher = dispatcher;
     link->state = LINK_CLOSED;
+    link->fd = -1;
     pipeline_init(&link->pipeline);
     link->timer = mr_timer_new(dispatcher->at, on_time, link);
     return link->timer == NULL ? -1 : 0;
@@ -28,12 +31,20 @@ static void unwatch(struct link *link)
 {
     mr_unwatch(link->watch);
     link->watch = NULL;
+    if (link->fd >= 0)
+        close(link->fd);
+    link->fd = -1;
 }
 
+/* Its descriptor must stay open until mr_unwatch: another thread may be given the same number at once. */
 static int watch(struct link *link, PGconn *connection, int events)
 {
     link->events = events;
-    link->watch = mr_watch(link->dispatcher->at, PQsocket(connection), events, on_ready, link);
+    link->fd = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0);
+    if (link->fd >= 0)
+        link->watch = mr_watch(link->dispatcher->at, link->fd, events, on_ready, link);
+    if (link->watch == NULL)
+        unwatch(link);
     return link->watch == NULL ? -1 : 0;
 }
 
@@ -131,13 +142,13 @@ static void succeed(struct link *link)
 {
     struct session *session = session_new(link->dispatcher->service, connector_take(&link->connector));
     if (session == NULL) {
-        fail(link, "no memory");
+        fail(link, "no memory, or no descriptor");
         return;
     }
     if (watch(link, session->connection, POLLIN) < 0 || pipeline_open(&link->pipeline, session) < 0) {
         unwatch(link);
         session_free(session);
-        fail(link, "no memory");
+        fail(link, "no memory, or no descriptor");
         return;
     }
     link->state = LINK_OPEN;
@@ -158,7 +169,7 @@ static void go_on(struct link *link, enum connector_state state)
         fail(link, connector->why);
     } else if (watch(link, connector->connection, state == CONNECTOR_READ ? POLLIN : POLLOUT) < 0) {
         connector_stop(connector);
-        fail(link, "no memory");
+        fail(link, "no memory, or no descriptor");
     } else {
         mr_after(link->timer, clock_left_ms(connector->end_us));
     }

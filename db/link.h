@@ -24,6 +24,7 @@ struct link {
     bool stepping;          /* a thread is in the connector, without the lock */
     struct mr_timer *timer; /* of the connector */
     struct mr_watch *watch;
+    int fd; /* a second descriptor of the connection's socket: libpq closes its own when the connection breaks; −1: none */
     int events; /* of it */
     struct pipeline pipeline;
     int64_t opened_us;

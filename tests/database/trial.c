@@ -155,7 +155,7 @@ static void trial_forget_clients(void)
  * they are lent next. */
 static long trial_descriptors(void)
 {
-    return server_sum(trial.server, process_descriptor_count) - postgres_session_count();
+    return server_sum(trial.server, process_socket_count) - postgres_session_count();
 }
 
 static bool trial_descriptors_are_settled(void *context)

@@ -95,6 +95,30 @@ long process_descriptor_count(pid_t pid)
     return process_count_entries(pid, "fd");
 }
 
+static int process_compare_names(const void *one, const void *other)
+{
+    return strcmp(one, other);
+}
+
+long process_socket_count(pid_t pid)
+{
+    enum { NAMES = 4096, LENGTH = 64 };
+    char path[64], (*names)[LENGTH] = calloc(NAMES, LENGTH);
+    long all = process_descriptor_count(pid), count = 0, again = 0;
+
+    for (int fd = 0; names && fd < 65536 && count < NAMES && count < all; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+        if (readlink(path, names[count], LENGTH - 1) > 0)
+            count++;
+    }
+    if (names)
+        qsort(names, (size_t)count, LENGTH, process_compare_names);
+    for (long i = 1; i < count; i++)
+        again += strncmp(names[i], "socket:", 7) == 0 && strcmp(names[i], names[i - 1]) == 0;
+    free(names);
+    return all < 0 ? -1 : all - again;
+}
+
 long process_thread_count(pid_t pid)
 {
     return process_count_entries(pid, "task");

@@ -19,6 +19,7 @@ bool process_runs(pid_t pid); /* a zombie does not */
 size_t process_zombie_count(pid_t parent); /* children that have ended and that nobody has waited for */
 long process_shared_count(pid_t pid); /* mappings of memory that processes share: memfds, /dev/shm */
 long process_descriptor_count(pid_t pid);
+long process_socket_count(pid_t pid); /* descriptors, those of one socket as one */
 long process_thread_count(pid_t pid);
 long process_resident_kb(pid_t pid);
 long process_cpu_ms(pid_t pid); /* of all its threads so far, to the clock tick */

@@ -77,9 +77,7 @@ hello_answers() {
 }
 # What the status shows of a route's database.
 figure() { # route name
-    curl -sS --max-time 20 "http://127.0.0.1:$((MILLRACE_PORT + 1))/status.json" | python3 -c '
-import json, sys
-print(next(r for r in json.load(sys.stdin)["routes"] if r["route"] == sys.argv[1])["figures"][sys.argv[2]])' "$1" "$2"
+    curl -sS --max-time 20 "http://127.0.0.1:$((MILLRACE_PORT + 1))/metrics" | sed -n "s|^millrace_app_$2\(_total\)\{0,1\}{route=\"$1\"} ||p"
 }
 figure_is() { # route name value
     [ "$(figure "$1" "$2")" = "$3" ]

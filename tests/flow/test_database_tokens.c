@@ -97,7 +97,7 @@ static void answers_amid_reloads(void)
 /* Connections to PostgreSQL come and go with the load: they are left out. */
 static long count_descriptors(void)
 {
-    return worker_sum(process_descriptor_count) - postgres_session_count();
+    return worker_sum(process_socket_count) - postgres_session_count();
 }
 
 static void note_descriptors(void)
