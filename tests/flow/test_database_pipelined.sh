@@ -3,7 +3,7 @@
 # connection, cancelling, sessions that no longer fit. What happens when the server goes is in test_database_failures.c; that
 # no answer is another's in test_database_tokens.c. Cases C62, C63, C64, C69, C70.
 # Cases are called by their names, which shellcheck does not follow.
-# shellcheck disable=SC2317,SC2119 source=tests/flow/cases.sh
+# shellcheck disable=SC2317,SC2119,SC2046,SC1010 source=tests/flow/cases.sh
 source "$(dirname "$0")/cases.sh"
 # shellcheck source=tests/flow/pg.sh
 source "$(dirname "$0")/pg.sh"
