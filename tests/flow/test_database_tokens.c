@@ -112,10 +112,11 @@ static void note_descriptors(void)
     }
 }
 
+/* Fewer are no leak: cancels and lost connections of the disturbed part may end late. */
 static bool descriptors_are_as_noted(void *context)
 {
     (void)context;
-    return count_descriptors() == descriptors;
+    return count_descriptors() <= descriptors;
 }
 
 static void answers_undisturbed(void)
@@ -125,6 +126,7 @@ static void answers_undisturbed(void)
     if (!was_disturbed)
         suite_skip("the requests before did not get through");
     crowd_close_all();
+    server_workers_without(server, 0); /* those of the last reload alone */
     worker_init(server);
     crowd_run(from = crowd_counts().sent + WARM_REQUESTS, false);
     note_descriptors();
