@@ -68,6 +68,19 @@ $(DB_LIBRARY): $(BUILD)/obj/millrace_pg.o
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# -- the measurement suite ----------------------------------------------------------------------------------------------
+BENCH_SOURCES := $(filter-out bench/micro/% bench/peers/%,$(wildcard bench/*.c bench/*/*.c))
+BENCH_OBJECTS := $(BENCH_SOURCES:%.c=$(BUILD)/obj/%.o)
+BENCH_BASE := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard runtime/base/*.c))
+BENCH_LIBS := -lconfuse -ljansson -lxxhash -lcrypto -lm
+
+$(BUILD)/obj/bench/%.o: bench/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(DEPEND) -Ibench -Iruntime -c $< -o $@
+
+$(BUILD)/millbench: $(BENCH_OBJECTS) $(BENCH_BASE)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(BENCH_LIBS)
+
 # -- applications: apps/NAME.c becomes build/apps/NAME.so ---------------------------------------------------------
 APP_NAMES := $(patsubst apps/%.c,%,$(wildcard apps/*.c))
 APPS := $(APP_NAMES:%=$(BUILD)/apps/%.so)
@@ -107,6 +120,13 @@ OPINION = $(if $(filter %second_opinion http_head,$(1)),-lhttp_parser)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SHARED) $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(call OPINION,$*) $(if $(filter test_pg_%,$*),-lpq) $(RUNTIME_LIBS)
+
+# Those of the measurement suite link its objects and the runtime's tools.
+$(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard tests/unit/test_bench_*.c)): override CFLAGS += -Ibench
+$(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_bench_*.c)): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o \
+    $(TEST_SHARED) $(filter-out %/bench/main.o,$(BENCH_OBJECTS)) $(BENCH_BASE)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(BENCH_LIBS)
 
 # Those of the database library link its single objects.
 $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard tests/unit/test_pg_*.c)): override CFLAGS += -Idb $(PQ_CFLAGS)
@@ -186,7 +206,7 @@ $(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS) $(DB_LIBRARY)
-check-build: all $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
+check-build: all $(BUILD)/millbench $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
@@ -299,7 +319,7 @@ compile_commands.json: Makefile ## for editors: needs bear
 	+bear -- $(MAKE) --no-print-directory -B check-build
 
 clean: ## remove what was built (not the stacks' state)
-	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro install millrace millrace-races sample libmillrace_pg.a)
+	rm -rf $(addprefix $(BUILD)/,obj apps tests asan tsan fuzz micro install millrace millbench millrace-races sample libmillrace_pg.a)
 
 # -- installation ----------------------------------------------------------------------------------------------------
 D = $(DESTDIR)$(PREFIX)
