@@ -69,7 +69,7 @@ $(DB_LIBRARY): $(BUILD)/obj/millrace_pg.o
 	$(Q)ar rcs $@ $^
 
 # -- the measurement suite ----------------------------------------------------------------------------------------------
-BENCH_SOURCES := $(filter-out bench/micro/% bench/peers/%,$(wildcard bench/*.c bench/*/*.c))
+BENCH_SOURCES := $(filter-out bench/micro/% bench/peers/% bench/targets/%,$(wildcard bench/*.c bench/*/*.c))
 BENCH_OBJECTS := $(BENCH_SOURCES:%.c=$(BUILD)/obj/%.o)
 BENCH_BASE := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard runtime/base/*.c))
 BENCH_LIBS := -lconfuse -ljansson -lxxhash -lcrypto -lm
@@ -80,6 +80,11 @@ $(BUILD)/obj/bench/%.o: bench/%.c
 
 $(BUILD)/millbench: $(BENCH_OBJECTS) $(BENCH_BASE)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(BENCH_LIBS)
+
+# An application for the measurements alone.
+$(BUILD)/bench/large.so: bench/targets/large.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(DEPEND) -fPIC -fvisibility=hidden -shared -Iruntime $< -o $@
 
 # -- applications: apps/NAME.c becomes build/apps/NAME.so ---------------------------------------------------------
 APP_NAMES := $(patsubst apps/%.c,%,$(wildcard apps/*.c))
@@ -206,7 +211,7 @@ $(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS) $(DB_LIBRARY)
-check-build: all $(BUILD)/millbench $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
+check-build: all $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
