@@ -133,6 +133,11 @@ $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_bench_*.c)): $(
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ -lcunit $(BENCH_LIBS)
 
+# The server that the controls of the measurement suite measure: wrong in one chosen way.
+$(BUILD)/tests/bench/wrong_server: tests/bench/wrong_server.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(DEPEND) $< -o $@
+
 # Those of the database library link its single objects.
 $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard tests/unit/test_pg_*.c)): override CFLAGS += -Idb $(PQ_CFLAGS)
 $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_pg_*.c)): $(DB_OBJECTS)
@@ -211,7 +216,7 @@ $(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS) $(DB_LIBRARY)
-check-build: all $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW)
+check-build: all $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW) $(BUILD)/tests/bench/wrong_server
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
