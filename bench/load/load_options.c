@@ -68,7 +68,7 @@ static const struct option longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* -- single values ------------------------------------------------------------------------------------------------- */
+/* -- single values ----------------------------------------------------------------------------------------------- */
 
 static int bad(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -212,8 +212,7 @@ static int read_method(struct load_options *options, const char *text)
     return 0;
 }
 
-/* -- the command line ------------------------------------------------------------------------------------------------
- */
+/* -- the command line -------------------------------------------------------------------------------------------- */
 
 static int read_long(struct load_options *options, int option)
 {

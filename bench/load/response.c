@@ -6,7 +6,7 @@
 #define CHUNK_DIGITS_MAX 15
 #define LINE_MAX_BYTES   4096 /* of a chunk's extensions, of one trailer */
 
-/* -- the head ----------------------------------------------------------------------------------------------------- */
+/* -- the head ---------------------------------------------------------------------------------------------------- */
 
 /* What the fields say, before it is known which of it counts. */
 struct fields {
@@ -177,7 +177,7 @@ enum response_result response_parse_head(struct response_head *head, struct span
     }
 }
 
-/* -- chunks ------------------------------------------------------------------------------------------------------- */
+/* -- chunks ------------------------------------------------------------------------------------------------------ */
 
 enum stage {
     SIZE,      /* digits */
