@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "load/load.h"
+
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -16,6 +18,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"load", load_main, "generate load over HTTP and verify every reply"},
     {NULL, NULL, NULL},
 };
 
