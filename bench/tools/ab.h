@@ -12,14 +12,16 @@
 #include "tools/tool.h"
 
 #define AB_CONCURRENCY_MAX 20000
-#define AB_PERCENTILES     101 /* 0 to 100 */
+#define AB_REQUESTS_MAX    100000000 /* it remembers each in memory */
+#define AB_PERCENTILES     101       /* 0 to 100 */
+#define AB_VARIABLE        (-2)      /* in place of a length: it ran with -l and compared none */
 
 /* A count that was not printed is −1, a real number NAN. ab leaves out the lines Write errors, Non-2xx responses,
  * Keep-Alive requests (without -k) and the four kinds of failures when there are none. */
 struct ab_reading {
     const char *fault; /* why the output is not whole, a sentence; NULL: it is */
 
-    int64_t document_bytes; /* length of the first reply's body, which ab expects of all; −1: "Variable" */
+    int64_t document_bytes; /* length of the first reply's body, which ab expects of all, or AB_VARIABLE */
     int64_t concurrency;
     double taken_s;
     int64_t complete; /* good and bad ones together */
@@ -37,12 +39,12 @@ struct ab_reading {
 
 /* ab -e: the time within which so many per cent of the requests were served. */
 struct ab_times {
-    const char *fault;          /* as above */
-    double ms[AB_PERCENTILES];  /* by per cent; NAN where there is none (100 is always the longest) */
+    const char *fault;         /* as above */
+    double ms[AB_PERCENTILES]; /* by per cent, never falling; 100 is the longest */
 };
 
 /* Writes the command into `command`. Returns 0; or −1 when ab cannot do what is asked, with command->why saying why.
- * Duration-bound runs get -t first and -n after it, since -t sets n. */
+ * Its exit status says nothing of failures, and without -r the first reset ends it: what is wanted. Duration-bound runs get -t first and -n after it, since -t sets n. */
 int ab_command(const struct tool_settings *settings, struct tool_command *command) MUST_CHECK;
 
 /* Reads what ab printed on standard output. Borrows nothing, allocates nothing, reads no byte beyond `size`.

@@ -16,11 +16,18 @@
 #define HTTPERF_CONNECTIONS_PER_S 1000
 #define HTTPERF_RECV_BUFFER_BYTES 16384 /* its own default */
 #define HTTPERF_HELD_S_MAX        100   /* of a connection: then it writes beyond an array */
-#define HTTPERF_BURST_MAX         3     /* connections started at once before it counts as being late */
+#define HTTPERF_BURST_MAX         5     /* connections started at once before it counts as being late */
+#define HTTPERF_ACHIEVED_MIN      0.95  /* of the demanded rate */
+#define HTTPERF_CONCURRENCY_MIN   0.8   /* of the asked concurrency, on average over the run */
 
 /* A count that was not printed is −1, a real number NAN. */
 struct httperf_reading {
     const char *fault; /* why the output is not whole, a sentence; NULL: it is */
+
+    /* What it was asked to do, as it repeats it in its first line; −1 and NAN where it does not. */
+    int64_t asked_connections, asked_calls; /* calls: requests of each connection */
+    double asked_per_s;                     /* connections; 0: one after the other */
+    int64_t asked_recv_buffer_bytes;
 
     int64_t connect_burst; /* maximum connect burst length */
     int64_t connections, requests, replies;
@@ -35,7 +42,7 @@ struct httperf_reading {
     double sampled_min, sampled_avg, sampled_max;
     int64_t samples;
     double response_ms, transfer_ms;
-    double header_bytes, content_bytes; /* means */
+    double header_bytes, content_bytes; /* means, cut to whole bytes: one short reply in a million takes one off */
     int64_t replies_1xx, replies_2xx, replies_3xx, replies_4xx, replies_5xx;
     int64_t errors; /* all kinds */
     int64_t client_timeouts, socket_timeouts, refused, reset;
@@ -44,14 +51,16 @@ struct httperf_reading {
 
 struct httperf_limits {
     double demanded_per_s; /* connections */
-    double achieved_per_s;
+    double achieved_per_s; /* means something without keep-alive only: with it, connections are few and long */
     int64_t connect_burst;
+    double mean_concurrency; /* connections × their mean time ÷ duration; NAN when not known */
     bool generator_limited; /* a long burst, or without keep-alive fewer connections per second than demanded */
 };
 
 /* Writes the command. Returns 0; or −1 when httperf cannot do what is asked, with command->why saying why.
  * With keep-alive, `concurrency` connections share the requests; without, there is one connection for each request and
- * connections_per_s says how many start in a second. */
+ * connections_per_s says how many start in a second. Requests that are asked for must divide evenly; those chosen from
+ * the rate are rounded up, and down to what requests_per_connection allows. */
 int httperf_command(const struct tool_settings *settings, struct tool_command *command) MUST_CHECK;
 
 /* Reads what httperf printed on standard output. Borrows nothing, allocates nothing, reads no byte beyond `size`.

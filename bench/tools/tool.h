@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/check.h"
+#include "base/span.h"
 #include "tools/ruling.h"
 
 #define TOOL_ARGUMENTS_MAX  32
@@ -60,13 +61,15 @@ struct tool_command {
 
 /* How the tool's process ended (outcome.json). */
 struct tool_exit {
-    bool started;      /* it could be executed */
-    int start_errno;   /* when not: why; ENOENT: not installed; 0: not known */
-    bool timed_out;    /* ended by us at limit_s, or because the run was interrupted */
-    int signal;        /* that ended it; 0: none */
-    int exit_status;   /* when started, not timed out and without signal */
-    double seconds;    /* that it ran */
-    bool server_alive; /* the measured server was still there afterwards */
+    const char *not_made; /* why the round could not be made (outcome.json's "failed"); NULL: it was */
+    bool started;         /* it could be executed */
+    int start_errno;      /* when not: why; ENOENT: not installed; 0: not known */
+    bool timed_out;       /* ended by us at limit_s */
+    int signal;           /* that ended it; 0: none */
+    int exit_status;      /* when started, not timed out and without signal */
+    double seconds;       /* that it ran */
+    bool server_alive;    /* the measured server was still there afterwards */
+    struct span errors;   /* what it wrote on standard error, for the sentence; may be empty */
 };
 
 /* What millbench load counted beside the tool: numbers of before.json, during.json, after.json. */
