@@ -11,7 +11,7 @@
 #include "load/load_url.h"
 #include "suite.h"
 
-#define WORDS_MAX 16
+#define WORDS_MAX 32
 
 /* Splits at blanks; `+` stands for a blank in a word. Its complaints go to /dev/null. */
 static int read_line(struct load_options *options, const char *line)
