@@ -352,9 +352,19 @@ static bool is_over(const struct driver *driver)
     return driver->is_stopping || all_is_done(driver) || driver->scorer.now_us >= driver->shared->window_end_us;
 }
 
+/* The processes begin together. */
+static void wait_for_begin(const struct driver *driver)
+{
+    int64_t begin_us = driver->shared->begin_us;
+    struct timespec begin = {.tv_sec = begin_us / CLOCK_SECOND, .tv_nsec = begin_us % CLOCK_SECOND * 1000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &begin, NULL) == EINTR) {
+    }
+}
+
 static int loop(struct driver *driver)
 {
     struct epoll_event events[EVENTS_MAX];
+    wait_for_begin(driver);
     for (;;) {
         driver->scorer.now_us = clock_now_us();
         if (!driver->in_window && driver->scorer.now_us >= driver->shared->window_start_us)

@@ -123,9 +123,9 @@ static void add_counts(json_t *root, const struct load_options *options, const s
                                   (json_int_t)total->user_us, "system_us", (json_int_t)total->system_us, "processes",
                                   options->processes));
     json_object_set_new(root, "connections",
-                        json_pack("{s:o, s:o, s:o, s:o}", "opened", number(total->opened), "kept_requests",
-                                  number(total->kept_requests), "server_closes", number(total->server_closes),
-                                  "retries", number(total->retries)));
+                        json_pack("{s:i, s:o, s:o, s:o, s:o}", "limit", options->connections, "opened",
+                                  number(total->opened), "kept_requests", number(total->kept_requests), "server_closes",
+                                  number(total->server_closes), "retries", number(total->retries)));
     json_object_set_new(root, "stopped_early", json_boolean(total->stopped_early));
     json_object_set_new(root, "first_error",
                         total->first_error[0] != '\0' ? json_string(total->first_error) : json_null());
@@ -147,7 +147,7 @@ int load_report_json(FILE *out, const struct load_options *options, const struct
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "schema", "millbench-load/1", "version", MR_VERSION,
                              "url", options->url, "loop", is_open ? "open" : "closed", "window_start_us",
                              (json_int_t)result->window_start_us, "window_end_us", (json_int_t)result->window_end_us);
-    json_object_set_new(root, "concurrency", json_integer(options->connections));
+    json_object_set_new(root, "concurrency", is_open ? json_null() : json_integer(options->connections));
     json_object_set_new(root, "rate", is_open ? json_real(options->rate_per_s) : json_null());
     json_object_set_new(root, "goodput_per_s",
                         window_us > 0 ? json_real((double)result->total->verified * 1e6 / (double)window_us)
