@@ -29,7 +29,7 @@ struct client {
     bool is_connecting;
     bool is_busy;   /* has a request */
     bool is_sent;   /* wholly */
-    bool is_counted, is_retry, is_used, is_parked; /* for whoever counts */
+    bool is_counted, is_late, is_retry, is_used, is_parked; /* for whoever counts */
     bool can_keep;  /* with CLIENT_REPLY: the connection may carry another request */
     bool server_ended;
     uint32_t replies; /* on this connection */

@@ -264,7 +264,7 @@ static uint64_t in_flight(const struct driver *driver)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < driver->begun_count; i++)
-        count += driver->clients[i].is_busy && driver->clients[i].is_sent;
+        count += driver->clients[i].is_busy && driver->clients[i].is_counted && !driver->clients[i].is_late;
     return count;
 }
 
@@ -296,7 +296,7 @@ static void end_window(struct driver *driver)
         tally->not_sent = due > next ? due - next : 0;
     }
     if (driver->in_window) {
-        tally->in_flight_at_end = in_flight(driver);
+        tally->in_flight_at_end += in_flight(driver);
         read_cpu(&tally->cpu_us, &tally->user_us, &tally->system_us);
         tally->cpu_us -= driver->cpu_us;
         tally->user_us -= driver->user_us;

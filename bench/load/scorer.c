@@ -19,6 +19,13 @@ bool scorer_counts(const struct scorer *scorer, const struct client *client)
     return scorer->options->requests == 0 || client->start_us >= shared->window_start_us;
 }
 
+/* Those that end behind the window, before the process has seen its end. */
+static void note_late_end(struct scorer *scorer, const struct client *client)
+{
+    if (scorer->now_us >= scorer->shared->window_end_us && client->is_counted && !client->is_late)
+        scorer->tally->in_flight_at_end++;
+}
+
 static void explain(struct scorer *scorer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void explain(struct scorer *scorer, const char *format, ...)
@@ -58,9 +65,8 @@ static void explain_failure(struct scorer *scorer, const struct client *client, 
     }
 }
 
-void scorer_failure(struct scorer *scorer, const struct client *client, enum failure kind, int error)
+static void fail(struct scorer *scorer, const struct client *client, enum failure kind, int error)
 {
-    scorer->now_us = clock_now_us();
     if (!scorer_counts(scorer, client))
         return;
     scorer->tally->failures[kind]++;
@@ -68,9 +74,17 @@ void scorer_failure(struct scorer *scorer, const struct client *client, enum fai
     explain_failure(scorer, client, kind, error);
 }
 
+void scorer_failure(struct scorer *scorer, const struct client *client, enum failure kind, int error)
+{
+    scorer->now_us = clock_now_us();
+    note_late_end(scorer, client);
+    fail(scorer, client, kind, error);
+}
+
 void scorer_sent(struct scorer *scorer, struct client *client)
 {
     client->is_counted = true;
+    client->is_late = scorer->now_us >= scorer->shared->window_end_us;
     if (!scorer_counts(scorer, client))
         return;
     scorer->tally->opened += !client->is_used;
@@ -123,17 +137,18 @@ void scorer_reply(struct scorer *scorer, const struct client *client)
     const struct reply *reply = &client->reply;
     size_t index = 0;
     scorer->now_us = clock_now_us();
+    note_late_end(scorer, client);
     if (scorer_counts(scorer, client))
         scorer->tally->statuses[reply->head.status]++;
     if (reply->head.status / 100 != 2) {
-        scorer_failure(scorer, client, FAILURE_STATUS, 0);
+        fail(scorer, client, FAILURE_STATUS, 0);
         return;
     }
     enum body_match match = scorer->options->expected.count > 0
                                 ? body_set_match(&scorer->options->expected, reply->body, &index)
                                 : match_standard(scorer->shared, reply->body);
     if (match != BODY_RIGHT)
-        scorer_failure(scorer, client, match == BODY_WRONG_LENGTH ? FAILURE_LENGTH : FAILURE_HASH, 0);
+        fail(scorer, client, match == BODY_WRONG_LENGTH ? FAILURE_LENGTH : FAILURE_HASH, 0);
     else if (scorer_counts(scorer, client))
         count_verified(scorer, client, index);
 }
