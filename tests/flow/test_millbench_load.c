@@ -548,6 +548,20 @@ static void nobody_listens(void)
     CU_ASSERT(json_is_null(json_object_get(json_object_get(load.json, "time_us"), "p99")));
 }
 
+/* Whatever the end cuts is accounted for. */
+static void nothing_is_lost_at_the_end(void)
+{
+    start_server(serve_good);
+    for (int i = 0; i < 5; i++) {
+        run_load("--json -c 40 -d 0.2 -w 0.1 -p 2 " EXPECTED " %U");
+        SUITE_CHECK(load.status == 0, "status %d: %s", load.status, load.output);
+        SUITE_CHECK(figure("requests.sent") + figure("requests.in_flight_at_start") ==
+                        figure("requests.verified") + figure("requests.in_flight_at_end"),
+                    "%s", load.output);
+        CU_ASSERT(figure("requests.in_flight_at_start") > 0 && figure("requests.in_flight_at_end") > 0);
+    }
+}
+
 static void another_body_than_expected(void)
 {
     start_server(serve_good);
@@ -747,6 +761,7 @@ static const struct suite_case cases[] = {
     {"closed between requests", closed_between_requests},
     {"closed with a word", closed_with_a_word},
     {"nobody listens", nobody_listens},
+    {"nothing is lost at the end", nothing_is_lost_at_the_end},
     {"another body than expected", another_body_than_expected},
     {"a fixed rate", a_fixed_rate},
     {"a stop is seen from the intended start", a_stop_is_seen_from_the_intended_start},
