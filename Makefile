@@ -185,7 +185,7 @@ SLOW := $(BUILD)/micro/slow_clients $(BUILD)/micro/steady_client
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
-FUZZ_ENTRIES := record request http status proxy forwarded http_head form
+FUZZ_ENTRIES := record request http status proxy forwarded http_head form response
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
 # Those that serve a whole connection.
 comma := ,
@@ -198,7 +198,7 @@ REPLAYS := $(FUZZ_ENTRIES:%=$(BUILD)/tests/fuzz/replay_%)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o \
     $(filter-out %/control/main.o,$(RUNTIME_OBJECTS))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(filter $(FUZZ_SERVING),$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(if $(filter $(FUZZ_SERVING),$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(call HASHES,$*) $(RUNTIME_LIBS)
 
 $(FUZZ_SERVING:%=$(BUILD)/tests/fuzz/replay_%): $(BUILD)/obj/tests/fuzz/serving.o
 $(FUZZ_SERVING:%=$(BUILD)/fuzz/fuzz_%): tests/fuzz/serving.c
@@ -207,10 +207,16 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_RUNTIME)
 	@mkdir -p $(@D)
 	$(Q)clang -O1 -g -std=gnu11 -D_GNU_SOURCE -DMR_VERSION='"fuzz"' -pthread -fno-omit-frame-pointer \
 	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fprofile-instr-generate -fcoverage-mapping -Iruntime \
-	    -Itests $^ -o $@ $(if $(filter $(FUZZ_SERVING),$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(RUNTIME_LIBS)
+	    -Itests -Ibench $^ -o $@ $(if $(filter $(FUZZ_SERVING),$*),$(FUZZ_WRAPPED)) $(call OPINION,$*) $(call HASHES,$*) $(RUNTIME_LIBS)
 
 $(BUILD)/tests/fuzz/replay_http_head: $(BUILD)/obj/tests/second_opinion.o
 $(BUILD)/fuzz/fuzz_http_head: tests/second_opinion.c
+
+# What the load generator reads.
+HASHES = $(if $(filter response,$(1)),-lxxhash)
+$(BUILD)/obj/tests/fuzz/fuzz_response.o: override CFLAGS += -Ibench
+$(BUILD)/tests/fuzz/replay_response: $(BUILD)/obj/bench/load/reply.o $(BUILD)/obj/bench/load/response.o
+$(BUILD)/fuzz/fuzz_response: bench/load/reply.c bench/load/response.c
 
 .SECONDARY:
 
