@@ -78,7 +78,9 @@ $(BUILD)/obj/bench/%.o: bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(DEPEND) -Ibench -Iruntime -c $< -o $@
 
+# The flags stand beside it in a file, for the fingerprint of a run.
 $(BUILD)/millbench: $(BENCH_OBJECTS) $(BENCH_BASE)
+	$(file >$(BUILD)/flags,$(CC) $(CFLAGS) $(WHOLE))
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(BENCH_LIBS)
 
 # An application for the measurements alone.

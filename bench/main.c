@@ -1,8 +1,8 @@
 /* main.c: millbench: finds the subcommand that was asked for and hands over to it.
  *
- * Each subcommand is a function NAME_main of its own folder, which reads its options with getopt_long from argv[0] = its name,
- * prints its results on standard output and everything else on standard error, and returns the exit status: 0 as asked, 1 could
- * not (or: what was measured is not right), 2 bad usage.
+ * Each subcommand is a function NAME_main of its own folder, which reads its options with getopt_long from argv[0] =
+ * its name, prints its results on standard output and everything else on standard error, and returns the exit status: 0
+ * as asked, 1 could not (or: what was measured is not right), 2 bad usage.
  */
 #include "main.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "load/load.h"
+#include "run/run.h"
 
 struct command {
     const char *name;
@@ -19,27 +20,32 @@ struct command {
 
 static const struct command commands[] = {
     {"load", load_main, "generate load over HTTP and verify every reply"},
+    {"run", run_main, "measure what a plan says"},
     {NULL, NULL, NULL},
 };
 
-static void usage(FILE *out) {
+static void usage(FILE *out)
+{
     fputs("usage: millbench COMMAND [OPTION...]; millbench COMMAND --help tells the options\n\n", out);
     for (const struct command *c = commands; c->name; c++)
         fprintf(out, "  %-10s %s\n", c->name, c->what);
 }
 
-static const struct command *find(const char *name) {
+static const struct command *find(const char *name)
+{
     for (const struct command *c = commands; c->name; c++)
         if (!strcmp(c->name, name))
             return c;
     return NULL;
 }
 
-static int is_one_of(const char *name, const char *first, const char *second) {
+static int is_one_of(const char *name, const char *first, const char *second)
+{
     return !strcmp(name, first) || !strcmp(name, second);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     if (argc < 2) {
         usage(stderr);
         return 2;

@@ -3,7 +3,7 @@
 # stops it. Sourced, never run. bench/README.md says how to write one.
 #
 # Environment, set by millbench: MILLBENCH_STATE, a folder of the target's own that every user may enter; MILLBENCH_PORT, the
-# first of eight ports; BUILD. What a target starts keeps the CPUs that millbench gave it.
+# first of eight ports; MILLBENCH_PAGES, a folder with WORKLOAD.body, what the page must be; BUILD. What a target starts keeps the CPUs that millbench gave it.
 #
 # On standard output, a line each:
 #   group NAME PID                a process that, with all its descendants, is accounted under that name
@@ -26,7 +26,7 @@ pages_with_twins() { # workload file
 hello hello.html
 bighello bighello.html
 database database.html
-fortune fortune.html
+fortune fortune-middle.html
 page8k page8k.html
 gif gif.gif
 END

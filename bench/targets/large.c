@@ -1,6 +1,6 @@
 /*
- * large.c: an application for the bandwidth measurements alone: 8 MiB that never change, from memory. What is measured is
- * how a large body travels, not how it is made.
+ * large.c: an application for the bandwidth measurements alone: 8 MiB that never change, from memory. What is measured
+ * is how a large body travels, not how it is made.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 
 static char *body;
 
-/* Every prime period differs from every buffer's size, so that a piece lost, doubled or moved changes the body's hash. */
+/* Every prime period differs from every buffer's size, so that a piece lost, doubled or moved changes the body's hash.
+ */
 static int begin(struct mr_route *route)
 {
     (void)route;
