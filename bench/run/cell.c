@@ -145,6 +145,9 @@ static int write_text(const struct work *work, const char *name, const char *tex
 static int write_command(const struct work *work, const struct command *command)
 {
     char *line = command_line(command, work->site->generator_list);
+    char *part = strstr(line, ".part/");
+    if (part != NULL) /* where its file is once the round is complete */
+        memmove(part, part + strlen(".part"), strlen(part + strlen(".part")) + 1);
     int result = write_text(work, "command", line);
     free(line);
     char *environment = words("%s\n%s\n", command_environment[0], command_environment[1]);

@@ -63,6 +63,7 @@ struct scene {
     struct target_place place;
     struct journal journal;
     char *folder, *program, *server_list, *generator_list, *state, *pages;
+    json_t *fingerprint; /* until the journal has it; taken before this process leaves the server's CPUs */
 };
 
 /* -- the command line
@@ -324,6 +325,7 @@ static void scene_fini(struct scene *scene)
 {
     if (scene->state != NULL && file_remove_tree(scene->state) < 0)
         say(scene->state, strerror(errno));
+    json_decref(scene->fingerprint);
     journal_fini(&scene->journal);
     plan_fini(&scene->plan);
     free(scene->folder);
@@ -369,7 +371,8 @@ static int go_on(struct scene *scene, const struct request *request, const char 
     free(file);
     if (result < 0)
         return -1;
-    char *why = journal_resume(&scene->journal, scene->folder, fingerprint_take(build));
+    char *why = journal_resume(&scene->journal, scene->folder, scene->fingerprint);
+    scene->fingerprint = NULL;
     if (why != NULL) {
         say(scene->folder, why);
         free(why);
@@ -428,6 +431,8 @@ int run_main(int argc, char **argv)
         status = list_plan(&scene.plan);
     else if (child_interrupts_begin() < 0)
         status = say("signals", strerror(errno)) < 0;
+    else if ((scene.fingerprint = fingerprint_take(build)) == NULL)
+        status = say("fingerprint", "it cannot be taken") < 0;
     else if ((plan_file != NULL ? begin(&scene, &request, plan_file, build) : go_on(&scene, &request, build)) < 0)
         status = 1;
     else
