@@ -228,7 +228,7 @@ check-build: all $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/millrace-ra
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
-.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-slow bench-database peers check-peers
+.PHONY: help run test up down app bench-quick bench bench-transport bench-direct bench-generator bench-slow bench-database peers check-peers
 .PHONY: asan tsan fuzz soak soak-database life install uninstall format tidy clean
 
 help: ## list the targets
@@ -270,6 +270,11 @@ bench-direct: ## the HTTP listener against a server that does nothing, nginx's f
 	@runtime/packages bench
 	@+$(MAKE) --no-print-directory all $(MICRO)
 	@bench/micro/direct
+
+bench-generator: ## what millbench's load generator costs beside wrk and ab, how late it sends, what it sees of a stop
+	@runtime/packages bench
+	@+$(MAKE) --no-print-directory $(BUILD)/millbench $(MICRO)
+	@bench/micro/generator
 
 bench-slow: ## what slow clients on the server's own HTTP take from the others
 	@runtime/packages bench
