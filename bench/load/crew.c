@@ -191,6 +191,10 @@ static int run(struct crew *crew, const struct load_url *url, struct crew_result
         fprintf(stderr, "millbench load: %s: no address: %s\n", url->host, why);
         return 1;
     }
+    if (crew->options->source_count > 0 && address.ss_family != AF_INET) {
+        fprintf(stderr, "millbench load: --source: %s has an address of IPv6: only IPv4 has 127.0.0.x\n", url->host);
+        return 1;
+    }
     int fd = signals_open(numbers);
     if (fd < 0)
         return fail("signals");

@@ -45,7 +45,7 @@ struct driver {
     uint32_t idle_count, parked_count;
     struct pace pace;
     uint64_t next, first, last; /* open loop: the next request, the first of the window, the one behind the last */
-    uint64_t budget, begun, finished; /* with -n: of the window */
+    uint64_t budget, begun, finished; /* with -n: of the window; it may be none */
     int64_t scan_us, last_done_us;
     int64_t cpu_us, user_us, system_us; /* when the window began */
     bool in_window, is_open, is_stopping;
@@ -74,7 +74,7 @@ static bool next_request(struct driver *driver, struct client *client)
             (start_us = pace_due_us(&driver->pace, driver->next)) > driver->scorer.now_us)
             return false;
         driver->next++;
-    } else if (driver->budget > 0 && driver->scorer.now_us >= driver->shared->window_start_us) {
+    } else if (driver->options->requests > 0 && driver->scorer.now_us >= driver->shared->window_start_us) {
         if (driver->begun == driver->budget)
             return false;
         driver->begun++;
@@ -96,10 +96,12 @@ static void end_request(struct driver *driver, struct client *client)
 {
     client->is_busy = false;
     driver->last_done_us = driver->scorer.now_us;
-    if (driver->budget > 0 && client->start_us >= driver->shared->window_start_us)
+    if (driver->options->requests > 0 && client->start_us >= driver->shared->window_start_us)
         driver->finished++;
-    if (driver->options->slow_us > 0)
+    if (driver->options->slow_us > 0) {
         burn(driver->options->slow_us);
+        driver->scorer.now_us = clock_now_us();
+    }
 }
 
 static void count_server_close(struct driver *driver, const struct client *client)
@@ -277,7 +279,7 @@ static void begin_window(struct driver *driver)
 
 static bool all_is_done(const struct driver *driver)
 {
-    return driver->budget > 0 && driver->finished >= driver->budget;
+    return driver->options->requests > 0 && driver->finished >= driver->budget;
 }
 
 static void end_window(struct driver *driver)
@@ -286,9 +288,9 @@ static void end_window(struct driver *driver)
     const struct driver_shared *shared = driver->shared;
     bool is_cut = driver->is_stopping && !all_is_done(driver) && driver->scorer.now_us < shared->window_end_us;
     tally->stopped_early = is_cut;
-    tally->ended_us = is_cut               ? driver->scorer.now_us
-                      : driver->budget > 0 ? driver->last_done_us
-                                           : shared->window_end_us;
+    tally->ended_us = is_cut                          ? driver->scorer.now_us
+                      : driver->options->requests > 0 ? driver->last_done_us
+                                                      : shared->window_end_us;
     if (driver->is_open && driver->in_window) {
         uint64_t due = pace_count_before(&driver->pace, tally->ended_us);
         due = due < driver->last ? due : driver->last;

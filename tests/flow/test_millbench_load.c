@@ -589,6 +589,8 @@ static void a_fixed_rate(void)
     run_load("--json -r 500 -n 123 -p 2 " EXPECTED " %U");
     check_failures(NULL, 0, 123);
     check_figure("requests.sent", 123);
+    run_load("--json -r 500 -n 1 -p 2 " EXPECTED " %U"); /* one process has nothing to do */
+    check_failures(NULL, 0, 1);
 }
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -711,6 +713,7 @@ static void slowed_on_purpose(void)
     run_load("--json -c 1 -n 100 --slow 2000 %U");
     check_failures(NULL, 0, 100);
     SUITE_CHECK(figure("generator.cpu_us") >= 200000, "%lld us", figure("generator.cpu_us"));
+    SUITE_CHECK(figure("time_us.p50") < 2000, "the server is blamed for it: %lld us", figure("time_us.p50"));
 }
 
 static void too_few_descriptors(void)
