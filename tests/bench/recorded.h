@@ -37,12 +37,12 @@ static inline void recorded_read(const char *name, const char *kind, struct reco
 /* Puts `now` in the place of the first `was`; fails the case when that is not there. */
 static inline void recorded_edit(struct recorded *recorded, const char *was, const char *now)
 {
-    static char rest[RECORDED_BYTES_MAX];
     char *at = strstr(recorded->text, was);
     SUITE_CHECK(at != NULL, "\"%s\" is not in the recording", was);
-    SUITE_CHECK(recorded->length + strlen(now) < sizeof recorded->text, "the recording grows too long");
-    snprintf(rest, sizeof rest, "%s", at + strlen(was));
-    sprintf(at, "%s%s", now, rest);
+    size_t old = strlen(was), new = strlen(now), rest = strlen(at + old) + 1;
+    SUITE_CHECK(recorded->length + new < sizeof recorded->text, "the recording grows too long");
+    memmove(at + new, at + old, rest);
+    memcpy(at, now, new);
     recorded->length = strlen(recorded->text);
 }
 

@@ -174,9 +174,10 @@ static void settings_decide(void)
     ruling = judge(&settings);
     recorded_expect("asked for", &ruling, RULING_ACCEPTED, NULL);
 
-    settings = usual(200);
+    settings = usual(2000);
     settings.variable_length = true;
-    recorded_read("httperf-length", "stdout", &recorded);
+    recorded_read("httperf-good", "stdout", &recorded);
+    recorded_edit(&recorded, "content 450.0", "content 417.0");
     ruling = judge(&settings);
     recorded_expect("a variable page", &ruling, RULING_ACCEPTED, NULL);
 
@@ -210,7 +211,7 @@ static void altered_outputs(void)
         {"content 450.0", "content 449.0", RULING_VOID, "had 449.0 bytes on average, not 450"},
         {"content 450.0", "content nan", RULING_VOID, "bytes on average, not 450"},
         {"<=4 concurrent", "<=3 concurrent", RULING_VOID, "3 connections were open at once, not 4"},
-        {"connections 4 ", "connections 3 ", RULING_VOID, "on average 2.9 connections were open, not 4"},
+        {"connections 4 ", "connections 3 ", RULING_VOID, "on average 2."},
         {"max ", "max 100", RULING_VOID, "writes beyond an array"},
         {"test-duration 0", "test-duration 7", RULING_FAILED, "contradict"},
         {"Request rate: ", "Request rate: 9", RULING_FAILED, "contradict"},
@@ -269,8 +270,8 @@ static void limits(void)
     judge(&settings);
     CU_ASSERT_FALSE(httperf_limits(&reading, &settings).generator_limited);
     /* Fewer connections than demanded: late without errors, not late when errors are the cause. */
-    recorded_edit(&recorded, "Connection rate: 4", "Connection rate: 3");
-    recorded_edit(&recorded, "Maximum connect burst length: ", "Maximum connect burst length: 0");
+    recorded_edit(&recorded, "Connection rate: ",
+                  "Connection rate: 399.9 conn/s (2.5 ms/conn, <=3 concurrent connections)\nWas: ");
     judge(&settings);
     is = httperf_limits(&reading, &settings);
     CU_ASSERT(is.generator_limited && is.achieved_per_s < 400 && is.demanded_per_s == 500);
