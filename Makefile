@@ -187,7 +187,7 @@ SLOW := $(BUILD)/micro/slow_clients $(BUILD)/micro/steady_client
 
 # -- fuzzing ---------------------------------------------------------------------------------------------------------
 # Each entry is built twice: with replay.c for `make test`, and with libFuzzer for `make fuzz`.
-FUZZ_ENTRIES := record request http status proxy forwarded http_head form response
+FUZZ_ENTRIES := record request http status proxy forwarded http_head form response ab httperf
 FUZZ_RUNTIME := $(filter-out runtime/control/main.c,$(RUNTIME_SOURCES))
 # Those that serve a whole connection.
 comma := ,
@@ -219,6 +219,12 @@ HASHES = $(if $(filter response,$(1)),-lxxhash)
 $(BUILD)/obj/tests/fuzz/fuzz_response.o: override CFLAGS += -Ibench
 $(BUILD)/tests/fuzz/replay_response: $(BUILD)/obj/bench/load/reply.o $(BUILD)/obj/bench/load/response.o
 $(BUILD)/fuzz/fuzz_response: bench/load/reply.c bench/load/response.c
+
+# What ab and httperf print.
+FUZZ_TOOLS := $(wildcard bench/tools/*.c)
+$(BUILD)/obj/tests/fuzz/fuzz_ab.o $(BUILD)/obj/tests/fuzz/fuzz_httperf.o: override CFLAGS += -Ibench
+$(BUILD)/tests/fuzz/replay_ab $(BUILD)/tests/fuzz/replay_httperf: $(FUZZ_TOOLS:%.c=$(BUILD)/obj/%.o)
+$(BUILD)/fuzz/fuzz_ab $(BUILD)/fuzz/fuzz_httperf: $(FUZZ_TOOLS)
 
 .SECONDARY:
 
