@@ -388,7 +388,8 @@ static int begin(struct scene *scene, const struct request *request, const char 
         return -1;
     journal_begin(&scene->journal, scene->folder, &scene->plan,
                   request->seed >= 0 ? (uint64_t)request->seed : random_seed(), &scene->layout,
-                  fingerprint_take(build));
+                  scene->fingerprint);
+    scene->fingerprint = NULL;
     return 0;
 }
 
