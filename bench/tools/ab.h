@@ -44,7 +44,7 @@ struct ab_times {
 };
 
 /* Writes the command into `command`. Returns 0; or −1 when ab cannot do what is asked, with command->why saying why.
- * Its exit status says nothing of failures, and without -r the first reset ends it: what is wanted. Duration-bound runs get -t first and -n after it, since -t sets n. */
+ * Runs by time get -t first and -n after it, since -t sets n. Without -r the first reset ends ab: what is wanted. */
 int ab_command(const struct tool_settings *settings, struct tool_command *command) MUST_CHECK;
 
 /* Reads what ab printed on standard output. Borrows nothing, allocates nothing, reads no byte beyond `size`.
@@ -52,7 +52,7 @@ int ab_command(const struct tool_settings *settings, struct tool_command *comman
  * read; what was read until then is in the reading. */
 int ab_read(const char *output, size_t size, struct ab_reading *reading) MUST_CHECK;
 
-/* Reads the file of -e. Returns 0, or −1 with times->fault. */
+/* Reads the file of -e, which means nothing for 50 requests or fewer: ab reads beyond its array then. Returns 0, or −1 with times->fault. */
 int ab_read_times(const char *csv, size_t size, struct ab_times *times) MUST_CHECK;
 
 /* Adds to the ruling (ruling_init is the caller's) all that speaks against the run. `reading` is that of ab_read,

@@ -1,5 +1,5 @@
 /*
- * tool.c: commands as arguments and as a line, and the rules about how a tool ended. Knows no tool's options or output.
+ * tool.c: commands as arguments, and the rules about how a tool ended. Knows no tool's options or output.
  */
 #include "tools/tool.h"
 
@@ -92,50 +92,6 @@ int tool_split_url(const char *url, struct tool_url *parts)
     parts->port = (int)port;
     parts->path = after;
     return 0;
-}
-
-static bool is_plain(const char *argument)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    return argument[0] != '\0' && argument[strspn(argument, plain)] == '\0';
-}
-
-/* Appends where there is room; counts in any case. */
-static void append(char *line, size_t size, size_t *length, const char *bytes, size_t count)
-{
-    if (*length + count < size)
-        memcpy(line + *length, bytes, count);
-    *length += count;
-}
-
-static void append_quoted(char *line, size_t size, size_t *length, const char *argument)
-{
-    if (is_plain(argument)) {
-        append(line, size, length, argument, strlen(argument));
-        return;
-    }
-    append(line, size, length, "'", 1);
-    for (; *argument != '\0'; argument++) {
-        if (*argument == '\'')
-            append(line, size, length, "'\\''", 4);
-        else
-            append(line, size, length, argument, 1);
-    }
-    append(line, size, length, "'", 1);
-}
-
-int tool_line(const struct tool_command *command, char *line, size_t size)
-{
-    size_t length = 0;
-    for (int i = 0; i < command->argc; i++) {
-        if (i > 0)
-            append(line, size, &length, " ", 1);
-        append_quoted(line, size, &length, command->argv[i]);
-    }
-    if (length >= size)
-        return -1;
-    line[length] = '\0';
-    return (int)length;
 }
 
 /* ab's progress and httperf's warning, which is there on every start. */

@@ -1,6 +1,6 @@
 /*
- * tool.h: what ab and httperf have in common: what they are asked to do, the command made of it, how they ended, and the
- * rules that hold for both.
+ * tool.h: what ab and httperf have in common: what they are asked to do, the command made of it, how they ended, and
+ * the rules that hold for both.
  *
  * Pure: nothing is run, read or allocated here. bench/run executes the commands, bench/results applies the rules.
  */
@@ -24,8 +24,8 @@ struct tool_settings {
     const char *url;     /* http://ADDRESS[:PORT]/PATH: plain HTTP, an IPv4 address or a name */
     int concurrency;     /* 1 or more */
     int64_t requests;    /* so many; 0: as many as fit into `seconds` */
-    double seconds;      /* ab: stops then, and rounds up; httperf has no clock, so requests are chosen: rate × seconds */
-    double rate_per_s;   /* requests per second to be expected, as the warm-up found: for httperf's number of requests */
+    double seconds;      /* ab rounds up; httperf has no clock, so its requests are chosen: rate × seconds */
+    double rate_per_s;   /* requests per second to be expected, as the warm-up found: for httperf */
     bool keep_alive;     /* false: a connection for every request */
     int timeout_s;       /* for one request; 0: TOOL_TIMEOUT_S */
 
@@ -102,10 +102,6 @@ struct tool_url {
 
 /* Returns 0, or −1 when it is no http URL with host and path. */
 int tool_split_url(const char *url, struct tool_url *parts) MUST_CHECK;
-
-/* Writes the command as one line that a shell would read as the same arguments, without the environment: for the file
- * `command` and reports. Returns its length, or −1 when it does not fit. */
-int tool_line(const struct tool_command *command, char *line, size_t size) MUST_CHECK;
 
 /* How the process ended: not installed, could not start, timed out, a signal, an exit status, a dead server. `name` is
  * ab or httperf. Nothing is added when it ended as it should. */
