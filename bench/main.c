@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "load/load.h"
+#include "report/report.h"
 #include "run/run.h"
 
 struct command {
@@ -21,6 +22,7 @@ struct command {
 static const struct command commands[] = {
     {"load", load_main, "generate load over HTTP and verify every reply"},
     {"run", run_main, "measure what a plan says"},
+    {"report", report_main, "compute and show the results of a run"},
     {NULL, NULL, NULL},
 };
 
