@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "load/load.h"
+#include "report/compare.h"
 #include "report/report.h"
+#include "report/verify.h"
 #include "run/run.h"
 
 struct command {
@@ -23,6 +25,8 @@ static const struct command commands[] = {
     {"load", load_main, "generate load over HTTP and verify every reply"},
     {"run", run_main, "measure what a plan says"},
     {"report", report_main, "compute and show the results of a run"},
+    {"verify", verify_main, "compute a report again and compare every byte"},
+    {"compare", compare_main, "compare two runs of one build"},
     {NULL, NULL, NULL},
 };
 

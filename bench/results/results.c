@@ -19,7 +19,6 @@
 #include "results/witness.h"
 #include "words.h"
 
-#define SCHEMA     "millbench-results/1"
 #define ROUNDS_MAX 250
 
 /* -- cells
@@ -193,7 +192,7 @@ json_t *results_compute(const char *folder, const char *who)
         json_decref(run);
         return NULL;
     }
-    json_t *raw = archive_list(folder, who), *results = json_pack("{s:s}", "schema", SCHEMA);
+    json_t *raw = archive_list(folder, who), *results = json_pack("{s:s}", "schema", RESULTS_SCHEMA);
     if (raw == NULL) {
         json_decref(run);
         json_decref(results);

@@ -10,6 +10,8 @@
  * make those rounds failed. The caller frees it. */
 json_t *results_compute(const char *folder, const char *who) __attribute__((warn_unused_result));
 
+#define RESULTS_SCHEMA "millbench-results/1"
+
 /* As results.json holds it. The caller frees it. */
 char *results_text(const json_t *results) __attribute__((warn_unused_result));
 
