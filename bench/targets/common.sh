@@ -53,7 +53,7 @@ write_fortunes() { # answer folder
             return text
         }
         function finish(    file) {
-            sub(/\n+$/, "", record)
+            sub(/\n$/, "", record)
             if (record != "") {
                 file = sprintf("%s/%05d", folder, ++count)
                 printf "%s%s%s", head, escaped(record), foot > file
