@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "report/csv.h"
+#include "report/markdown.h"
 #include "results/results.h"
 
 static char *json(const json_t *results, const char *who)
@@ -11,7 +13,21 @@ static char *json(const json_t *results, const char *who)
     return results_text(results);
 }
 
+static char *csv(const json_t *results, const char *who)
+{
+    (void)who;
+    return csv_of(results);
+}
+
+static char *markdown(const json_t *results, const char *who)
+{
+    (void)who;
+    return markdown_of(results);
+}
+
 const struct rendering renderings[] = {
     {"results.json", json},
+    {"results.csv", csv},
+    {"report.md", markdown},
     {NULL, NULL},
 };
