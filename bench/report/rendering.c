@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "report/csv.h"
+#include "report/html.h"
 #include "report/markdown.h"
 #include "results/results.h"
 
@@ -28,6 +29,7 @@ static char *markdown(const json_t *results, const char *who)
 const struct rendering renderings[] = {
     {"results.json", json},
     {"results.csv", csv},
+    {"report.html", html_of},
     {"report.md", markdown},
     {NULL, NULL},
 };
