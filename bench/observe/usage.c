@@ -190,6 +190,15 @@ const char *usage_read(const json_t *document, double start_us, double end_us, s
     return NULL;
 }
 
+double usage_last_sample_us(const json_t *document, double end_us)
+{
+    const json_t *samples = json_object_get(document, "samples");
+    for (size_t i = json_array_size(samples); i > 0; i--)
+        if (time_of(json_array_get(samples, i - 1)) <= end_us)
+            return time_of(json_array_get(samples, i - 1));
+    return NAN;
+}
+
 const struct usage_group *usage_group(const struct usage *usage, const char *name)
 {
     for (size_t i = 0; i < usage->group_count; i++)

@@ -32,6 +32,10 @@ struct usage {
  * why that cannot be told (constant text): it is no such file, or the samples do not cover the span. */
 const char *usage_read(const json_t *samples, double start_us, double end_us, struct usage *usage);
 
+/* The time of the last sample that is not after `end_us`; NAN without one. What a process used between its last sample and its end
+ * is in the CPUs' time but in no group's: who asks up to its end asks up to here. */
+double usage_last_sample_us(const json_t *samples, double end_us);
+
 /* NULL when there is no such group. */
 const struct usage_group *usage_group(const struct usage *usage, const char *name);
 

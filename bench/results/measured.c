@@ -72,15 +72,21 @@ static void judge_outcome(struct measured *of)
 /* -- what was used meanwhile
  * -------------------------------------------------------------------------------------------------- */
 
+/* Of the window's requests those that the samples cover. */
+static double requests_sampled(const struct measured *of)
+{
+    return of->requests * of->usage.seconds * 1e6 / (of->end_us - of->start_us);
+}
+
 static json_t *per_request(const struct measured *of)
 {
     json_t *all = json_object();
-    double serving = 0;
+    double serving = 0, requests = requests_sampled(of);
     for (size_t i = 0; i < of->usage.group_count; i++) {
         const struct usage_group *group = &of->usage.groups[i];
-        json_object_set_new(all, group->name, field_real(group->cpu_us / of->requests));
+        json_object_set_new(all, group->name, field_real(group->cpu_us / requests));
         if (strcmp(group->name, "generator") != 0)
-            serving += group->cpu_us / of->requests;
+            serving += group->cpu_us / requests;
     }
     json_object_set_new(all, "serving", field_real(serving));
     return all;
@@ -114,11 +120,12 @@ static json_t *memory(const struct measured *of)
 static json_t *switches(const struct measured *of)
 {
     json_t *all = json_object();
+    double requests = requests_sampled(of);
     for (size_t i = 0; i < of->usage.group_count; i++) {
         const struct usage_group *group = &of->usage.groups[i];
         json_object_set_new(all, group->name,
-                            json_pack("{s:o, s:o}", "voluntary", field_real(group->voluntary / of->requests),
-                                      "involuntary", field_real(group->involuntary / of->requests)));
+                            json_pack("{s:o, s:o}", "voluntary", field_real(group->voluntary / requests),
+                                      "involuntary", field_real(group->involuntary / requests)));
     }
     return all;
 }
@@ -165,7 +172,8 @@ static void judge_covariates(struct measured *of)
 static void add_usage(struct measured *of)
 {
     json_t *samples = measured_file(of, "samples.json");
-    const char *why = samples == NULL ? "" : usage_read(samples, of->start_us, of->end_us, &of->usage);
+    double end_us = of->ends_with_tool ? usage_last_sample_us(samples, of->end_us) : of->end_us;
+    const char *why = samples == NULL ? "" : usage_read(samples, of->start_us, end_us, &of->usage);
     if (samples != NULL && why != NULL)
         measured_fail(of, "%s", why);
     if (why == NULL) {

@@ -19,6 +19,7 @@ struct measured {
     double requests;      /* answered rightly in the window: what CPU is divided by */
     double concurrency;   /* NAN in open loop */
     double start_us, end_us; /* the window */
+    bool ends_with_tool;     /* its end is that of the process that generates, which has no sample there */
     double lag_p99_us;
     long long body_bytes; /* of the right body; -1: several lengths */
     bool is_open, generator_spins, generator_late;

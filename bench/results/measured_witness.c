@@ -103,6 +103,7 @@ static void take_common(struct measured *of, double goodput, double requests, do
     of->requests = requests;
     of->start_us = field_number(of->outcome, "start_us");
     of->end_us = field_number(of->outcome, "end_us");
+    of->ends_with_tool = true;
     set(of, "goodput", goodput);
     set(of, "requests", requests);
     set(of, "tool_rate", printed_rate);
