@@ -262,8 +262,15 @@ down: ## stop the stack
 app: ## NAME=visitors: make a new application with its route and test
 	@exec apps/template/new $(NAME)
 
-bench-quick bench: ## not yet: the measurement suite
-	@echo "make $@: not yet: millbench comes with a later version" >&2; exit 2
+bench-quick: ## a first look at static, proxied and direct with millbench, ab and httperf: four minutes
+	@runtime/packages bench
+	@+$(MAKE) --no-print-directory all $(BUILD)/millbench $(BUILD)/bench/large.so
+	@BUILD=$(BUILD) $(BUILD)/millbench run quick
+
+bench: ## the standard measurement, with claims: an hour
+	@runtime/packages bench
+	@+$(MAKE) --no-print-directory all $(BUILD)/millbench $(BUILD)/bench/large.so
+	@BUILD=$(BUILD) $(BUILD)/millbench run standard
 
 bench-transport: ## the transport against a responder that does nothing; idle connections; sleeping handlers
 	@runtime/packages bench

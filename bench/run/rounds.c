@@ -10,6 +10,7 @@
 #include "run/child.h"
 #include "run/pages.h"
 #include "run/progress.h"
+#include "run/replacement.h"
 #include "run/shuffle.h"
 #include "words.h"
 
@@ -29,6 +30,7 @@ struct run {
     struct servers servers;
     struct progress progress;
     char *pages; /* the folder */
+    bool *wanted; /* for each cell: whether it gets a round more than the plan says */
     enum rounds_end end;
 };
 
@@ -62,7 +64,8 @@ static void free_servers(struct servers *servers)
 
 static bool is_wanted(const struct run *run, const struct cell *cell, const struct target *target, int round)
 {
-    return is_of(cell, target) && round <= cell->rounds && !cell_is_done(run->site, cell, round);
+    bool asked = round <= cell->rounds || run->wanted[cell - run->plan->cells];
+    return is_of(cell, target) && asked && !cell_is_done(run->site, cell, round);
 }
 
 static int count_wanted(const struct run *run, const struct target *target, int round)
@@ -242,11 +245,11 @@ static void measure_round(struct run *run, int round)
     free(order);
 }
 
-static void expect(struct run *run)
+static void expect(struct run *run, int first, int last)
 {
     double seconds = 0;
     int total = 0;
-    for (int round = 1; round <= plan_rounds(run->plan); round++)
+    for (int round = first; round <= last; round++)
         for (size_t s = 0; s < run->servers.count; s++) {
             const struct target *target = &run->servers.targets[s];
             int wanted = count_wanted(run, target, round);
@@ -259,16 +262,32 @@ static void expect(struct run *run)
     progress_begin(&run->progress, total, seconds);
 }
 
+/* In place of void rounds, for all cells of a comparison, so that theirs stay pairs. */
+static void replace_voids(struct run *run)
+{
+    int first = plan_rounds(run->plan) + 1;
+    for (int round = first; round < first + run->plan->extra_rounds && run->end == ROUNDS_COMPLETE; round++) {
+        if (replacement_wanted(run->site->folder, run->plan, run->journal->json, round - 1, run->wanted) == 0)
+            return;
+        expect(run, round, round);
+        measure_round(run, round);
+    }
+}
+
 enum rounds_end rounds_run(const struct plan *plan, const struct cell_site *site, const struct target_place *place,
                            struct journal *journal)
 {
     struct run run = {.plan = plan, .site = site, .place = place, .journal = journal, .end = ROUNDS_COMPLETE};
     run.pages = words("%s/raw/pages", site->folder);
+    run.wanted = calloc(plan->cell_count + 1, sizeof *run.wanted);
+    CHECK(run.wanted != NULL);
     find_servers(&run.servers, plan);
-    expect(&run);
-    if (run.progress.total > 0 && look_at_all(&run) && journal_write(journal) == 0)
+    expect(&run, 1, plan_rounds(plan));
+    if (look_at_all(&run) && journal_write(journal) == 0) {
         for (int round = 1; round <= plan_rounds(plan) && run.end == ROUNDS_COMPLETE; round++)
             measure_round(&run, round);
+        replace_voids(&run);
+    }
     if (child_interrupted() && run.end == ROUNDS_COMPLETE)
         run.end = ROUNDS_INTERRUPTED;
     progress_clear(&run.progress);
@@ -279,5 +298,6 @@ enum rounds_end rounds_run(const struct plan *plan, const struct cell_site *site
         run.end = ROUNDS_FAILED;
     free_servers(&run.servers);
     free(run.pages);
+    free(run.wanted);
     return run.end;
 }

@@ -19,6 +19,7 @@
 #include "file.h"
 #include "observe/fingerprint.h"
 #include "observe/layout.h"
+#include "report/report.h"
 #include "run/child.h"
 #include "run/plan.h"
 #include "run/progress.h"
@@ -402,7 +403,7 @@ static int measure(struct scene *scene)
     quiet_warn(&scene->layout);
     switch (rounds_run(&scene->plan, &scene->site, &scene->place, &scene->journal)) {
     case ROUNDS_COMPLETE:
-        return 0;
+        return report_write(scene->folder, "millbench run") < 0;
     case ROUNDS_INTERRUPTED:
         fprintf(stderr, "millbench run: interrupted; to go on: %s run --resume %s\n", scene->program, scene->folder);
         return 130;
@@ -439,7 +440,7 @@ int run_main(int argc, char **argv)
     else
         status = measure(&scene);
     if (status == 0 && !request.list)
-        printf("%s\n", scene.folder);
+        printf("%s/report.html\n", scene.folder);
     scene_fini(&scene);
     free(plan_file);
     return status;
