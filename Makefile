@@ -230,7 +230,7 @@ $(BUILD)/fuzz/fuzz_ab $(BUILD)/fuzz/fuzz_httperf: $(FUZZ_TOOLS)
 
 .PHONY: all check-build
 all: $(BUILD)/millrace $(APPS) $(DB_LIBRARY)
-check-build: all $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW) $(BUILD)/tests/bench/wrong_server
+check-build: all $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/micro/null_http $(BUILD)/millrace-races $(BUILD)/sample $(UNIT_TESTS) $(FLOW_TESTS) $(TEST_APPS) $(REPLAYS) $(SLOW) $(BUILD)/tests/bench/wrong_server
 
 # -- what users call -------------------------------------------------------------------------------------------------
 export BUILD PACKAGES
@@ -262,14 +262,16 @@ down: ## stop the stack
 app: ## NAME=visitors: make a new application with its route and test
 	@exec apps/template/new $(NAME)
 
+BENCH_PROGRAMS := $(BUILD)/millbench $(BUILD)/bench/large.so $(BUILD)/micro/null_http
+
 bench-quick: ## a first look at static, proxied and direct with millbench, ab and httperf: four minutes
 	@runtime/packages bench
-	@+$(MAKE) --no-print-directory all $(BUILD)/millbench $(BUILD)/bench/large.so
+	@+$(MAKE) --no-print-directory all $(BENCH_PROGRAMS)
 	@BUILD=$(BUILD) $(BUILD)/millbench run quick
 
 bench: ## the standard measurement, with claims: an hour
 	@runtime/packages bench
-	@+$(MAKE) --no-print-directory all $(BUILD)/millbench $(BUILD)/bench/large.so
+	@+$(MAKE) --no-print-directory all $(BENCH_PROGRAMS)
 	@BUILD=$(BUILD) $(BUILD)/millbench run standard
 
 bench-transport: ## the transport against a responder that does nothing; idle connections; sleeping handlers
