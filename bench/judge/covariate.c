@@ -11,8 +11,9 @@ size_t covariate_judge(const struct covariate *seen, char reasons[COVARIATE_REAS
         snprintf(reasons[count++], COVARIATE_BYTES, "other programs took %.1f %% of a core (at most %.0f %%)",
                  100 * seen->foreign, 100 * COVARIATE_FOREIGN);
     if (seen->steal > COVARIATE_STEAL)
-        snprintf(reasons[count++], COVARIATE_BYTES, "the hypervisor took %.1f %% of a core (at most %.0f %%)",
-                 100 * seen->steal, 100 * COVARIATE_STEAL);
+        snprintf(reasons[count++], COVARIATE_BYTES,
+                 "the hypervisor took %.1f %% of the CPUs of one side (at most %.0f %%)", 100 * seen->steal,
+                 100 * COVARIATE_STEAL);
     if (fabs(seen->clock_step_us) > COVARIATE_STEP_US)
         snprintf(reasons[count++], COVARIATE_BYTES, "the clock was set by %.0f ms (at most %d ms)",
                  seen->clock_step_us / 1000, COVARIATE_STEP_US / 1000);

@@ -201,6 +201,14 @@ struct family_use family_use(const struct family *family)
     return sum;
 }
 
+bool family_has(const struct family *family, pid_t pid)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (family->members[i].pid == pid && family->members[i].alive)
+            return true;
+    return false;
+}
+
 struct procfs_memory family_memory(const struct family *family)
 {
     struct procfs_memory sum = {0};

@@ -32,6 +32,9 @@ void family_look(struct family *family, bool threads);
 
 struct family_use family_use(const struct family *family);
 
+/* Whether a process was among the living at the last look. */
+bool family_has(const struct family *family, pid_t pid);
+
 /* What its living processes have in memory now. Costs the kernel a walk through their page tables. */
 struct procfs_memory family_memory(const struct family *family);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
+#define KERNEL_THREAD 0x00200000U /* in the flags: PF_KTHREAD */
 
 static const char *next_line(const char *line)
 {
@@ -56,12 +56,17 @@ bool procfs_process(const char *text, int ticks, struct procfs_process *read)
 {
     const char *behind = strrchr(text, ')');
     int parent;
-    int64_t user, system;
-    if (behind == NULL || sscanf(behind, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64, &parent,
-                                 &user, &system) != 3)
+    unsigned flags;
+    int64_t user, system, children_user, children_system;
+    if (behind == NULL ||
+        sscanf(behind, ") %*c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64,
+               &parent, &flags, &user, &system, &children_user, &children_system) != 6)
         return false;
-    *read = (struct procfs_process){
-        .parent = parent, .user_us = of_ticks(user, ticks), .system_us = of_ticks(system, ticks)};
+    *read = (struct procfs_process){.parent = parent,
+                                    .is_kernel = (flags & KERNEL_THREAD) != 0,
+                                    .user_us = of_ticks(user, ticks),
+                                    .system_us = of_ticks(system, ticks),
+                                    .children_us = of_ticks(children_user + children_system, ticks)};
     return true;
 }
 

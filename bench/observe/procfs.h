@@ -15,7 +15,9 @@ struct procfs_cpu {
 
 struct procfs_process {
     int parent;
+    bool is_kernel;             /* a thread of the kernel's own */
     int64_t user_us, system_us; /* in steps of the kernel's tick */
+    int64_t children_us;        /* of children that have ended and been waited for, and of theirs */
 };
 
 struct procfs_switches {

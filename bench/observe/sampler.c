@@ -1,6 +1,7 @@
 /* sampler.c: what the machine and the processes of a measurement do meanwhile; see sampler.h. */
 #include "observe/sampler.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -19,8 +20,9 @@
 #include "observe/procfs.h"
 #include "words.h"
 
-#define CLOSE_LOOK_EVERY 5     /* samples: how often the threads are looked at one by one */
-#define TEXT_BYTES       65536 /* /proc/stat of a large machine, /proc/net/netstat */
+#define CLOSE_LOOK_EVERY 5                  /* samples: how often the threads are looked at one by one */
+#define FIRST_NAMESPACE  "pid:[4026531836]" /* the kernel's number for the one that all others are in */
+#define TEXT_BYTES       65536              /* /proc/stat of a large machine, /proc/net/netstat */
 
 struct sampler {
     pthread_t thread;
@@ -106,6 +108,45 @@ static json_t *group_json(struct family *family, bool threads)
                      (json_int_t)use.run_wait_us, "processes", (json_int_t)use.processes);
 }
 
+static bool is_in_a_group(const struct sampler *sampler, pid_t pid)
+{
+    for (size_t i = 0; i < sampler->group_count; i++)
+        if (family_has(sampler->families[i], pid))
+            return true;
+    return false;
+}
+
+/* What all other processes have used so far, with their children that have ended: of a process that ends, nothing is
+ * lost. The kernel's own threads work for everyone, and are left out. */
+static json_t *others_json(const struct sampler *sampler)
+{
+    char path[64], text[4096];
+    int64_t sum_us = 0;
+    int ticks = (int)sysconf(_SC_CLK_TCK);
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
+        struct procfs_process process;
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid <= 0 || is_in_a_group(sampler, pid))
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        if (procfs_process(read_proc(path, text, sizeof text), ticks, &process) && !process.is_kernel)
+            sum_us += process.user_us + process.system_us + process.children_us;
+    }
+    if (all != NULL)
+        closedir(all);
+    return json_pack("{s:I}", "cpu_us", (json_int_t)sum_us);
+}
+
+/* In a container only its own processes are seen, not those beside it. */
+static bool sees_all_processes(void)
+{
+    char name[64];
+    ssize_t length = readlink("/proc/self/ns/pid", name, sizeof name - 1);
+    name[length > 0 ? length : 0] = '\0';
+    return strcmp(name, FIRST_NAMESPACE) == 0;
+}
+
 /* The groups' clocks are read last and at once: what is divided by the time is as of t_us. */
 static void sample(struct sampler *sampler, bool last)
 {
@@ -114,10 +155,12 @@ static void sample(struct sampler *sampler, bool last)
     int64_t now_us = clock_now_us();
     for (size_t i = 0; i < sampler->group_count; i++)
         json_object_set_new(groups, sampler->names[i], group_json(sampler->families[i], threads));
-    json_array_append_new(sampler->samples,
-                          json_pack("{s:I, s:o, s:o, s:o, s:b, s:I}", "t_us", (json_int_t)now_us, "cpu", cpus, "net",
-                                    net, "groups", groups, "threads", threads, "clock_step_us",
-                                    (json_int_t)(wall_clock_lead_us() - sampler->clock_start_us)));
+    json_t *one = json_pack("{s:I, s:o, s:o, s:o, s:b, s:I}", "t_us", (json_int_t)now_us, "cpu", cpus, "net", net,
+                            "groups", groups, "threads", threads, "clock_step_us",
+                            (json_int_t)(wall_clock_lead_us() - sampler->clock_start_us));
+    if (threads)
+        json_object_set_new(one, "others", others_json(sampler));
+    json_array_append_new(sampler->samples, one);
     sampler->count++;
 }
 
@@ -222,10 +265,10 @@ static int write_file(struct sampler *sampler)
     json_t *names = json_array();
     for (size_t i = 0; i < sampler->group_count; i++)
         json_array_append_new(names, json_string(sampler->names[i]));
-    json_t *all =
-        json_pack("{s:s, s:i, s:s, s:o, s:o, s:O, s:{s:O, s:o}}", "schema", "millbench-samples/1", "interval_ms",
-                  sampler->interval_ms, "clock", "monotonic_us", "cpus", roles_json(sampler), "groups", names,
-                  "samples", sampler->samples, "memory", "first", sampler->first_memory, "last", memory_json(sampler));
+    json_t *all = json_pack("{s:s, s:b, s:i, s:s, s:o, s:o, s:O, s:{s:O, s:o}}", "schema", "millbench-samples/1",
+                            "sees_all", sees_all_processes(), "interval_ms", sampler->interval_ms, "clock",
+                            "monotonic_us", "cpus", roles_json(sampler), "groups", names, "samples", sampler->samples,
+                            "memory", "first", sampler->first_memory, "last", memory_json(sampler));
     char *text = json_dumps(all, JSON_SORT_KEYS | JSON_COMPACT);
     CHECK(text != NULL);
     char *line = words("%s\n", text);

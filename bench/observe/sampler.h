@@ -1,7 +1,7 @@
 /* sampler.h: what the machine and the processes of a measurement do meanwhile: CPU, switches, memory, network, every so often.
  *
  * A thread of its own reads the kernel's counters; nothing is asked of what is measured. A group is a process with all its
- * descendants, those that come later as well; what has ended keeps the CPU that it was last seen with.
+ * descendants, those that come later as well; what has ended keeps the CPU that it was last seen with. All other processes are one sum.
  */
 #ifndef OBSERVE_SAMPLER_H
 #define OBSERVE_SAMPLER_H

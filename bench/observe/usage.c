@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLACK_US 1000000.0 /* a span's end may lie that far beyond the last sample: the rate of the last step goes on  \
-                            */
+#define SLACK_US                                                                                                       \
+    1000000.0 /* a span's end may lie that far beyond the last sample: the rate of the last step goes on               \
+               */
 
 /* How to get at one counter of a sample. */
 struct counter {
@@ -125,35 +126,62 @@ static double read_groups(const json_t *document, double start_us, double end_us
 /* Of all CPUs with one role ("shared" has both). */
 struct side {
     int count;
-    double busy_us;
+    double busy_us, steal_us;
 };
+
+static double share_of(const struct side *side, double us, double span_us)
+{
+    return side->count > 0 ? us / span_us / side->count : NAN;
+}
+
+static void add_cpu(struct side *side, double busy_us, double steal_us)
+{
+    side->count++;
+    side->busy_us += busy_us;
+    side->steal_us += steal_us;
+}
+
+/* What no group took, by the CPUs' ticks, which see a timer's work too often or never, since it runs in step with them;
+ * and by the clocks of all other processes, which may have run on other CPUs, and of which a container shows only its
+ * own. The less. */
+static double foreign_of(const json_t *document, double start_us, double end_us, double ticked_us)
+{
+    const struct counter others = {.part = "others", .field = "cpu_us", .close_looks = true};
+    double clocked_us = json_is_true(json_object_get(document, "sees_all"))
+                            ? between(json_object_get(document, "samples"), &others, start_us, end_us)
+                            : NAN;
+    double foreign = fmin(ticked_us, clocked_us) / (end_us - start_us);
+    return foreign > 0 ? foreign : 0;
+}
 
 static void read_cpus(const json_t *document, double start_us, double end_us, double groups_us, struct usage *usage)
 {
     const json_t *samples = json_object_get(document, "samples"), *cpus = json_object_get(document, "cpus");
-    double span_us = end_us - start_us, busy_us = 0;
+    double span_us = end_us - start_us, ticked_us = 0;
     struct side server = {0}, generator = {0};
     for (size_t i = 0; i < json_array_size(cpus); i++) {
         const char *role = json_string_value(json_object_get(json_array_get(cpus, i), "role"));
-        const struct counter busy = {.part = "cpu", .field = "busy_us", .index = i};
+        const struct counter idle = {.part = "cpu", .field = "idle_us", .index = i};
         const struct counter steal = {.part = "cpu", .field = "steal_us", .index = i};
         const struct counter softirq = {.part = "cpu", .field = "softirq_us", .index = i};
-        double this_us = between(samples, &busy, start_us, end_us);
+        double stolen_us = between(samples, &steal, start_us, end_us);
+        const struct counter ticked = {.part = "cpu", .field = "busy_us", .index = i};
+        /* What is neither idle nor stolen: those two are clocked, the rest is counted by ticks. */
+        double this_us = span_us - between(samples, &idle, start_us, end_us) - stolen_us;
         if (role == NULL)
             continue;
+        this_us = this_us > 0 ? this_us : 0;
         if (strcmp(role, "generator") != 0)
-            server = (struct side){server.count + 1, server.busy_us + this_us};
+            add_cpu(&server, this_us, stolen_us);
         if (strcmp(role, "server") != 0)
-            generator = (struct side){generator.count + 1, generator.busy_us + this_us};
-        busy_us += this_us;
-        usage->steal += between(samples, &steal, start_us, end_us) / span_us;
+            add_cpu(&generator, this_us, stolen_us);
+        ticked_us += between(samples, &ticked, start_us, end_us);
         usage->softirq += between(samples, &softirq, start_us, end_us) / span_us;
     }
-    usage->server_busy = server.count > 0 ? server.busy_us / span_us / server.count : NAN;
-    usage->generator_busy = generator.count > 0 ? generator.busy_us / span_us / generator.count : NAN;
-    usage->foreign = (busy_us - groups_us) / span_us;
-    usage->foreign =
-        usage->foreign < 0 ? 0 : usage->foreign; /* the CPUs' ticks are coarser than the processes' clocks */
+    usage->server_busy = share_of(&server, server.busy_us, span_us);
+    usage->generator_busy = share_of(&generator, generator.busy_us, span_us);
+    usage->steal = fmax(share_of(&server, server.steal_us, span_us), share_of(&generator, generator.steal_us, span_us));
+    usage->foreign = foreign_of(document, start_us, end_us, ticked_us - groups_us);
 }
 
 static double step_of(const json_t *samples)

@@ -20,7 +20,8 @@ struct usage_group {
 struct usage {
     double seconds;
     double server_busy, generator_busy; /* shares of that side's CPUs */
-    double foreign, steal;              /* cores: what none of the groups took; stolen */
+    double foreign;                     /* cores: what none of the groups took */
+    double steal;                       /* the greater of both sides' shares that the hypervisor took */
     double softirq;
     double listen_overflows, listen_drops, retransmits; /* in the span; NAN */
     double clock_step_us;

@@ -15,14 +15,15 @@ struct column {
 };
 
 static const struct column of_cell[] = {
-    {"cell", "name"},         {"server", "server"},         {"configuration", "configuration"},
-    {"path", "path"},         {"workload", "workload"},     {"instrument", "instrument"},
-    {"loop", "loop"},         {"concurrency", "concurrency"}, {"rate_per_s", "rate"},
+    {"cell", "name"},       {"server", "server"},           {"configuration", "configuration"},
+    {"path", "path"},       {"workload", "workload"},       {"instrument", "instrument"},
+    {"loop", "loop"},       {"concurrency", "concurrency"}, {"rate_per_s", "rate"},
     {"section", "section"},
 };
 
 static const struct column of_round[] = {
     {"round", "round"},
+    {"attempt", "attempt"},
     {"status", "status"},
     {"requests", "requests"},
     {"goodput_per_s", "goodput"},

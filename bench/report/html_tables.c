@@ -114,7 +114,8 @@ static void add_figures(struct table *out, const json_t *cell)
     table_add(out, "%s%s", field_true(summary, "at_least") ? "≥ " : "",
               table_whole(field_number(summary, "goodput.median")));
     if (isfinite(lo))
-        table_add(out, " <span class=\"soft\">[%s, %s]</span>", table_whole(lo), table_whole(field_number(summary, "goodput.hi")));
+        table_add(out, " <span class=\"soft\">[%s, %s]</span>", table_whole(lo),
+                  table_whole(field_number(summary, "goodput.hi")));
     table_add(out, "</td>");
     begin_field(out);
     table_add(out, "%s%s</td>", field_text(summary, "limiter"), field_true(summary, "at_least") ? "-limited" : "");
@@ -139,8 +140,9 @@ static void add_flags(struct table *out, const json_t *summary)
 
 static void add_section(struct table *out, const json_t *cells, const char *section)
 {
-    static const char *const headings[] = {"workload", "path", "server", "instrument", "load", "#right replies a second", "limited by",
-                                           "#CPU µs", "#headroom", "rounds that count", NULL};
+    static const char *const headings[] = {
+        "workload",   "path",    "server",    "instrument",        "load", "#right replies a second",
+        "limited by", "#CPU µs", "#headroom", "rounds that count", NULL};
     size_t i;
     json_t *cell;
     table_add(out, "<h3>");
@@ -188,11 +190,13 @@ static void add_by_group(struct table *out, const json_t *of, const char *inner,
 
 void html_tables_processes(struct table *out, const json_t *cells)
 {
-    static const char *const headings[] = {"workload", "path", "server", "instrument", "load", "#CPU µs a request", "#memory, KiB",
-                                           "#switches a request", NULL};
+    static const char *const headings[] = {
+        "workload", "path", "server", "instrument", "load", "#CPU µs a request", "#memory, KiB", "#switches a request",
+        NULL};
     size_t i;
     json_t *cell;
-    table_add(out, "<p class=\"soft\">Each column: server / nginx / PostgreSQL / generator. Memory is the proportional share (PSS); "
+    table_add(out, "<p class=\"soft\">Each column: server / nginx / PostgreSQL / generator. Memory is the proportional "
+                   "share (PSS); "
                    "switches are voluntary ones.</p>\n");
     add_head(out, headings);
     json_array_foreach((json_t *)cells, i, cell)
@@ -212,8 +216,9 @@ void html_tables_processes(struct table *out, const json_t *cells)
 
 void html_tables_latency(struct table *out, const json_t *cells)
 {
-    static const char *const headings[] = {"workload", "path", "server", "instrument", "load", "what is timed", "#p50 µs", "#p90", "#p99",
-                                           "#p99.9", "#sent late, p99", NULL};
+    static const char *const headings[] = {"workload", "path",          "server",          "instrument",
+                                           "load",     "what is timed", "#p50 µs",         "#p90",
+                                           "#p99",     "#p99.9",        "#sent late, p99", NULL};
     static const char *const percentiles[] = {"p50", "p90", "p99", "p99_9"};
     size_t i;
     json_t *cell;
@@ -276,7 +281,8 @@ static void add_differences(struct table *out, const json_t *card)
 
 void html_tables_equal_work(struct table *out, const json_t *cards)
 {
-    static const char *const headings[] = {"workload", "path", "server", "#header bytes", "#body bytes", "HTTP", "kept", "differences", NULL};
+    static const char *const headings[] = {"workload", "path",        "server", "#header bytes", "#body bytes", "HTTP",
+                                           "kept",     "differences", NULL};
     size_t i;
     json_t *card;
     add_head(out, headings);
@@ -299,7 +305,8 @@ void html_tables_equal_work(struct table *out, const json_t *cards)
 
 static void add_rounds(struct table *out, const json_t *rounds)
 {
-    static const char *const headings[] = {"#round", "status", "#right replies a second", "limited by", "#CPU µs", "#foreign", "#steal", NULL};
+    static const char *const headings[] = {
+        "#round", "#attempt", "status", "#right replies a second", "limited by", "#CPU µs", "#foreign", "#steal", NULL};
     size_t i;
     json_t *round;
     add_head(out, headings);
@@ -308,6 +315,7 @@ static void add_rounds(struct table *out, const json_t *rounds)
         const char *reason = json_string_value(json_array_get(json_object_get(round, "reasons"), 0));
         begin_row(out);
         add_number(out, table_whole(field_number(round, "round")));
+        add_number(out, table_whole(field_number(round, "attempt")));
         begin_field(out);
         table_add(out, "%s%s", field_text(round, "status"), reason != NULL ? ": " : "");
         html_text(out, reason != NULL ? reason : "");

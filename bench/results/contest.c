@@ -16,13 +16,14 @@
 /* -- pairs of rounds --------------------------------------------------------------------------------------------------
  */
 
+/* The attempt that counts; NULL: none does. */
 static const json_t *round_of(const json_t *cell, double number)
 {
     size_t i;
     json_t *round;
     json_array_foreach(json_object_get(cell, "rounds"), i, round)
     {
-        if (field_number(round, "round") == number)
+        if (field_number(round, "round") == number && field_is(round, "status", "valid"))
             return round;
     }
     return NULL;
@@ -37,8 +38,7 @@ static size_t log_ratios(const json_t *a, const json_t *b, const char *path, dou
     {
         const json_t *other = round_of(b, field_number(one, "round"));
         double x = field_number(one, path), y = field_number(other, path);
-        if (field_is(one, "status", "valid") && field_is(other, "status", "valid") && x > 0 && y > 0 &&
-            count < SUMMARY_ROUNDS_MAX)
+        if (field_is(one, "status", "valid") && x > 0 && y > 0 && count < SUMMARY_ROUNDS_MAX)
             ratios[count++] = log(x / y);
     }
     return count < SIGNED_RANK_MAX ? count : SIGNED_RANK_MAX;
@@ -118,16 +118,19 @@ json_t *contest_again(const json_t *cells)
 
 double contest_noise(const json_t *again)
 {
-    double noise = NAN;
+    double noise = NAN, noise_of_few = NAN;
     size_t i;
     json_t *line;
     json_array_foreach((json_t *)again, i, line)
     {
         double estimate = fabs(field_number(line, "estimate"));
-        if (field_is(line, "loop", "closed") && !(estimate <= noise))
-            noise = estimate;
+        if (!field_is(line, "loop", "closed"))
+            continue;
+        noise_of_few = fmax(noise_of_few, estimate);
+        if (field_number(line, "n") >= CLAIM_ROUNDS)
+            noise = fmax(noise, estimate);
     }
-    return noise;
+    return isnan(noise) ? noise_of_few : noise;
 }
 
 /* -- claims

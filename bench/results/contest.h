@@ -10,7 +10,8 @@
 /* What the same server under two names differed by, a line for each pair of cells; the caller frees it. */
 json_t *contest_again(const json_t *cells) __attribute__((warn_unused_result));
 
-/* The greatest of those differences in closed loop, NAN where there is none. */
+/* The greatest of those differences in closed loop, of pairs with rounds enough for a claim, or of all where no pair has; NAN where
+ * there is none. */
 double contest_noise(const json_t *again);
 
 /* All claims that the cells allow: the paths of a server against each other, and each other server against the first, for each

@@ -124,8 +124,8 @@ static json_t *switches(const struct measured *of)
     for (size_t i = 0; i < of->usage.group_count; i++) {
         const struct usage_group *group = &of->usage.groups[i];
         json_object_set_new(all, group->name,
-                            json_pack("{s:o, s:o}", "voluntary", field_real(group->voluntary / requests),
-                                      "involuntary", field_real(group->involuntary / requests)));
+                            json_pack("{s:o, s:o}", "voluntary", field_real(group->voluntary / requests), "involuntary",
+                                      field_real(group->involuntary / requests)));
     }
     return all;
 }
@@ -250,7 +250,7 @@ static json_t *finish(struct measured *of, int round)
     return result;
 }
 
-json_t *measured_round(const char *folder, const json_t *cell, int round, const json_t *pages)
+json_t *measured_round(const char *folder, const json_t *cell, int round, int attempt, const json_t *pages)
 {
     struct measured of = {.folder = folder,
                           .cell = cell,
@@ -263,7 +263,9 @@ json_t *measured_round(const char *folder, const json_t *cell, int round, const 
                           .concurrency = field_number(cell, "concurrency"),
                           .is_open = field_is(cell, "loop", "open"),
                           .body_bytes = body_bytes(page_of(pages, cell))};
-    snprintf(of.place, sizeof of.place, "raw/%s/%02d", field_text(cell, "name"), round);
+    int length = snprintf(of.place, sizeof of.place, "raw/%s/%02d", field_text(cell, "name"), round);
+    if (attempt > 0 && length < (int)sizeof of.place)
+        snprintf(of.place + length, sizeof of.place - (size_t)length, ".%d", attempt);
     of.outcome = measured_file(&of, "outcome.json");
     if (of.outcome != NULL)
         judge_outcome(&of);

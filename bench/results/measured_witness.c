@@ -67,12 +67,13 @@ static struct tool_check check_of(const struct measured *of, const char *when)
     size_t length;
     char *text = read_text(of, name, &length);
     json_t *check = json_loadb(text, length, 0, NULL);
-    double sent = field_number(check, "requests.sent"), verified = field_number(check, "requests.verified");
+    double verified = field_number(check, "requests.verified");
+    double ended = field_number(check, "requests.sent") - field_number(check, "requests.in_flight_at_end");
     free(text);
     json_decref(check);
     return (struct tool_check){.when = when,
-                               .made = !isnan(sent) && !isnan(verified),
-                               .sent = isnan(sent) ? 0 : (int64_t)sent,
+                               .made = !isnan(ended) && !isnan(verified),
+                               .sent = isnan(ended) ? 0 : (int64_t)ended,
                                .verified = isnan(verified) ? 0 : (int64_t)verified};
 }
 

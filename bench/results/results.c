@@ -24,12 +24,19 @@
 /* -- cells
  * -------------------------------------------------------------------------------------------------------------- */
 
-static bool is_there(const char *folder, const char *cell, int round)
+static bool is_there(const char *folder, const char *cell, int round, int attempt)
 {
-    char *place = words("%s/raw/%s/%02d", folder, cell, round);
+    char *place = attempt > 0 ? words("%s/raw/%s/%02d.%d", folder, cell, round, attempt)
+                              : words("%s/raw/%s/%02d", folder, cell, round);
     bool there = access(place, F_OK) == 0;
     free(place);
     return there;
+}
+
+static void add_round(json_t *rounds, json_t *measured, int attempt)
+{
+    json_object_set_new(measured, "attempt", json_integer(attempt));
+    json_array_append_new(rounds, measured);
 }
 
 /* An interrupted run has fewer; of a complete one every round is wanted, and one that is missing has failed. */
@@ -38,9 +45,13 @@ static json_t *rounds_of(const char *folder, const json_t *run, const json_t *ce
     bool complete = field_is(run, "state", "complete");
     double wanted = field_number(cell, "rounds");
     json_t *rounds = json_array();
-    for (int round = 1; round <= ROUNDS_MAX; round++)
-        if (is_there(folder, field_text(cell, "name"), round) || (complete && round <= wanted))
-            json_array_append_new(rounds, measured_round(folder, cell, round, json_object_get(run, "pages")));
+    for (int round = 1; round <= ROUNDS_MAX; round++) {
+        int attempt = 1;
+        for (; is_there(folder, field_text(cell, "name"), round, attempt); attempt++)
+            add_round(rounds, measured_round(folder, cell, round, attempt, json_object_get(run, "pages")), attempt);
+        if (is_there(folder, field_text(cell, "name"), round, 0) || (complete && round <= wanted))
+            add_round(rounds, measured_round(folder, cell, round, 0, json_object_get(run, "pages")), attempt);
+    }
     return rounds;
 }
 

@@ -25,7 +25,9 @@
 #define LIMIT_S    30.0 /* beyond the window */
 #define GRACE_US   (2 * CLOCK_SECOND)
 #define SAMPLE_MS  200
-#define CHECKS     20 /* requests before and after a witness, and each second beside it */
+#define CHECKS     20      /* requests before and after a witness, and each second beside it */
+#define LARGE      1048576 /* bytes of a body of which so many would be a load of their own */
+#define FEW_CHECKS 2
 
 /* One round at work. */
 struct work {
@@ -184,14 +186,14 @@ static void check_page(const struct work *work, const char *name)
     command_fini(&command);
 }
 
-/* The instrument, and beside a witness a request every 50 ms, verified. */
-static void run_instrument(struct work *work, const struct command *command)
+/* The instrument, and beside a witness so many requests a second, verified. */
+static void run_instrument(struct work *work, const struct command *command, int checks)
 {
     bool witness = work->cell->instrument != INSTRUMENT_LOAD;
     char *out = words("%s/%s", work->place, witness ? "stdout" : "load.json"), *err = words("%s/stderr", work->place);
     char *during_out = words("%s/during.json", work->place), *during_err = words("%s/during.err", work->place);
     struct command beside;
-    command_of_beside(&beside, work->site, work->page->url, work->list, CHECKS, work->cell->window_s);
+    command_of_beside(&beside, work->site, work->page->url, work->list, checks, work->cell->window_s);
     const struct child_plan plan = plan_of(work, command, out, err);
     const struct child_plan beside_plan = plan_of(work, &beside, during_out, during_err);
     struct child child, during;
@@ -228,7 +230,7 @@ static int run_window(struct work *work)
         if (witness)
             check_page(work, "before.json");
         struct sampler *sampler = begin_sampling(work);
-        run_instrument(work, &command);
+        run_instrument(work, &command, bytes > LARGE ? FEW_CHECKS : CHECKS);
         result = sampler_stop(sampler);
         if (witness && !child_interrupted())
             check_page(work, "after.json");

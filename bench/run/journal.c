@@ -61,9 +61,9 @@ static json_t *cpus_json(const cpu_set_t *set)
 
 static json_t *settings_json(const struct plan *plan)
 {
-    return json_pack("{s:s, s:i, s:i, s:i, s:f, s:f}", "description", plan->description, "rounds", plan->rounds,
-                     "witness_rounds", plan->witness_rounds, "extra_rounds", plan->extra_rounds, "window_s",
-                     plan->window_s, "warm_up_s", plan->warm_up_s);
+    return json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f}", "description", plan->description, "rounds", plan->rounds,
+                     "witness_rounds", plan->witness_rounds, "attempts", plan->attempts, "minutes", plan->minutes,
+                     "window_s", plan->window_s, "warm_up_s", plan->warm_up_s);
 }
 
 void journal_begin(struct journal *journal, const char *folder, const struct plan *plan, uint64_t seed,

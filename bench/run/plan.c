@@ -13,6 +13,8 @@
 
 #define CELLS_MAX        5000
 #define ROUNDS_MAX       200
+#define ATTEMPTS_MAX     20
+#define MINUTES_MAX      10000
 #define CONCURRENCY_MAX  20000
 #define RATE_MAX         1000000
 #define WINDOW_S_MIN     0.2
@@ -103,9 +105,18 @@ static int check_rounds(cfg_t *section, cfg_opt_t *option)
     return check_range(section, option, 1, ROUNDS_MAX);
 }
 
-static int check_extra_rounds(cfg_t *section, cfg_opt_t *option)
+static int check_attempts(cfg_t *section, cfg_opt_t *option)
 {
-    return check_range(section, option, 0, ROUNDS_MAX);
+    return check_range(section, option, 1, ATTEMPTS_MAX);
+}
+
+static int check_minutes(cfg_t *section, cfg_opt_t *option)
+{
+    double value = cfg_opt_getnfloat(option, 0);
+    if (value >= 0 && value <= MINUTES_MAX)
+        return 0;
+    cfg_error(section, "%s: minutes go from 0, which is no limit, to %d", cfg_opt_name(option), MINUTES_MAX);
+    return -1;
 }
 
 static int check_concurrency(cfg_t *section, cfg_opt_t *option)
@@ -171,7 +182,8 @@ static cfg_t *make_parser(void)
         CFG_STR("layout", "1+1", CFGF_NONE),
         CFG_INT("rounds", 10, CFGF_NONE),
         CFG_INT("witness_rounds", 3, CFGF_NONE),
-        CFG_INT("extra_rounds", 0, CFGF_NONE),
+        CFG_INT("attempts", 4, CFGF_NONE),
+        CFG_FLOAT("minutes", 0, CFGF_NONE),
         CFG_FLOAT("window", 5.0, CFGF_NONE),
         CFG_FLOAT("warm_up", 3.0, CFGF_NONE),
         CFG_SEC("cells", block, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
@@ -183,7 +195,8 @@ static cfg_t *make_parser(void)
     cfg_set_validate_func(parser, "layout", check_layout);
     cfg_set_validate_func(parser, "rounds", check_rounds);
     cfg_set_validate_func(parser, "witness_rounds", check_rounds);
-    cfg_set_validate_func(parser, "extra_rounds", check_extra_rounds);
+    cfg_set_validate_func(parser, "attempts", check_attempts);
+    cfg_set_validate_func(parser, "minutes", check_minutes);
     cfg_set_validate_func(parser, "window", check_seconds);
     cfg_set_validate_func(parser, "warm_up", check_seconds);
     cfg_set_validate_func(parser, "cells", check_cells);
@@ -301,7 +314,8 @@ static int take_plan(struct plan *plan, cfg_t *parser)
     plan->layout = copy_of(cfg_getstr(parser, "layout"));
     plan->rounds = (int)cfg_getint(parser, "rounds");
     plan->witness_rounds = (int)cfg_getint(parser, "witness_rounds");
-    plan->extra_rounds = (int)cfg_getint(parser, "extra_rounds");
+    plan->attempts = (int)cfg_getint(parser, "attempts");
+    plan->minutes = cfg_getfloat(parser, "minutes");
     plan->window_s = cfg_getfloat(parser, "window");
     plan->warm_up_s = cfg_getfloat(parser, "warm_up");
     for (unsigned i = 0; i < cfg_size(parser, "cells"); i++)

@@ -30,7 +30,8 @@ struct plan {
     char *description;
     char *layout;        /* 1+1, sets or shared */
     int rounds, witness_rounds; /* what a block does not say itself: of load, of ab and httperf */
-    int extra_rounds;    /* at most so many more, in place of void ones */
+    int attempts;        /* at most so many times is a window measured that a covariate voids */
+    double minutes;      /* ... while the whole run still ends within so many; 0: however long it takes */
     double window_s;     /* the timed window */
     double warm_up_s;    /* the longest warm-up */
     struct cell *cells;

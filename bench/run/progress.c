@@ -50,6 +50,12 @@ void progress_show(struct progress *progress, int round, int rounds, const char 
     fflush(stderr);
 }
 
+void progress_expect(struct progress *progress, double expected_s)
+{
+    progress->total++;
+    progress->expected_s += expected_s;
+}
+
 void progress_add(struct progress *progress, double expected_s)
 {
     progress->done++;

@@ -18,6 +18,10 @@ void progress_begin(struct progress *progress, int total, double expected_s);
 
 /* Something is about to be done that the estimate knows as so many seconds (0: as part of another). */
 void progress_show(struct progress *progress, int round, int rounds, const char *what);
+
+/* One more than was expected. */
+void progress_expect(struct progress *progress, double expected_s);
+
 void progress_add(struct progress *progress, double expected_s);
 
 /* Clears the line, so that another message can stand there. */

@@ -1,16 +1,18 @@
 /* rounds.c: the order of a run; see rounds.h. */
 #include "run/rounds.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "observe/equal_work.h"
+#include "run/attempt.h"
 #include "run/child.h"
 #include "run/pages.h"
 #include "run/progress.h"
-#include "run/replacement.h"
 #include "run/shuffle.h"
 #include "words.h"
 
@@ -30,7 +32,6 @@ struct run {
     struct servers servers;
     struct progress progress;
     char *pages; /* the folder */
-    bool *wanted; /* for each cell: whether it gets a round more than the plan says */
     enum rounds_end end;
 };
 
@@ -64,8 +65,7 @@ static void free_servers(struct servers *servers)
 
 static bool is_wanted(const struct run *run, const struct cell *cell, const struct target *target, int round)
 {
-    bool asked = round <= cell->rounds || run->wanted[cell - run->plan->cells];
-    return is_of(cell, target) && asked && !cell_is_done(run->site, cell, round);
+    return is_of(cell, target) && round <= cell->rounds && !cell_is_done(run->site, cell, round);
 }
 
 static int count_wanted(const struct run *run, const struct target *target, int round)
@@ -204,6 +204,49 @@ static void measure_cell(struct run *run, struct target *target, const struct ce
     }
 }
 
+/* Each of the server's cells that is still wanted, in the order given. */
+static void measure_wanted(struct run *run, struct target *target, int round, const size_t *order, char **why)
+{
+    for (size_t i = 0; i < run->plan->cell_count && run->end == ROUNDS_COMPLETE; i++) {
+        const struct cell *cell = &run->plan->cells[order[i]];
+        if (!is_wanted(run, cell, target, round))
+            continue;
+        if (child_interrupted())
+            run->end = ROUNDS_INTERRUPTED;
+        else
+            measure_cell(run, target, cell, round, why);
+        progress_add(&run->progress, plan_cell_seconds(run->plan, cell));
+    }
+}
+
+/* Whether what is left, and this cell once more, fit into the plan's minutes. */
+static bool has_time(const struct run *run, const struct cell *cell)
+{
+    int64_t now_us = clock_now_us();
+    double end_s = (double)(now_us - run->progress.begun_us) / 1e6 + progress_left_s(&run->progress, now_us) +
+                   plan_cell_seconds(run->plan, cell);
+    return run->plan->minutes == 0 || end_s <= 60.0 * run->plan->minutes;
+}
+
+/* Puts aside what a covariate voided, so that it is wanted again. Returns how many there are. */
+static size_t set_voids_aside(struct run *run, const struct target *target, int round)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->plan->cell_count && run->end == ROUNDS_COMPLETE; i++) {
+        const struct cell *cell = &run->plan->cells[i];
+        if (!is_of(cell, target) || round > cell->rounds || !cell_is_done(run->site, cell, round) ||
+            !has_time(run, cell) || !attempt_wanted(run->site->folder, run->plan, cell, run->journal->json, round))
+            continue;
+        if (attempt_set_aside(run->site->folder, cell, round) < 0) {
+            tell(run, cell->name, "it cannot be put aside", strerror(errno));
+            run->end = ROUNDS_FAILED;
+        }
+        progress_expect(&run->progress, plan_cell_seconds(run->plan, cell));
+        count++;
+    }
+    return count;
+}
+
 static void measure_server(struct run *run, struct target *target, int round)
 {
     size_t *order = calloc(run->plan->cell_count, sizeof *order);
@@ -213,16 +256,9 @@ static void measure_server(struct run *run, struct target *target, int round)
     char *why = start(run, target);
     if (why == NULL)
         journal_add_start(run->journal, target, round);
-    for (size_t i = 0; i < run->plan->cell_count && run->end == ROUNDS_COMPLETE; i++) {
-        const struct cell *cell = &run->plan->cells[order[i]];
-        if (!is_wanted(run, cell, target, round))
-            continue;
-        if (child_interrupted())
-            run->end = ROUNDS_INTERRUPTED;
-        else
-            measure_cell(run, target, cell, round, &why);
-        progress_add(&run->progress, plan_cell_seconds(run->plan, cell));
-    }
+    do
+        measure_wanted(run, target, round, order, &why);
+    while (run->end == ROUNDS_COMPLETE && set_voids_aside(run, target, round) > 0);
     stop(run, target);
     free(why);
     free(order);
@@ -245,11 +281,11 @@ static void measure_round(struct run *run, int round)
     free(order);
 }
 
-static void expect(struct run *run, int first, int last)
+static void expect(struct run *run)
 {
     double seconds = 0;
     int total = 0;
-    for (int round = first; round <= last; round++)
+    for (int round = 1; round <= plan_rounds(run->plan); round++)
         for (size_t s = 0; s < run->servers.count; s++) {
             const struct target *target = &run->servers.targets[s];
             int wanted = count_wanted(run, target, round);
@@ -262,32 +298,16 @@ static void expect(struct run *run, int first, int last)
     progress_begin(&run->progress, total, seconds);
 }
 
-/* In place of void rounds, for all cells of a comparison, so that theirs stay pairs. */
-static void replace_voids(struct run *run)
-{
-    int first = plan_rounds(run->plan) + 1;
-    for (int round = first; round < first + run->plan->extra_rounds && run->end == ROUNDS_COMPLETE; round++) {
-        if (replacement_wanted(run->site->folder, run->plan, run->journal->json, round - 1, run->wanted) == 0)
-            return;
-        expect(run, round, round);
-        measure_round(run, round);
-    }
-}
-
 enum rounds_end rounds_run(const struct plan *plan, const struct cell_site *site, const struct target_place *place,
                            struct journal *journal)
 {
     struct run run = {.plan = plan, .site = site, .place = place, .journal = journal, .end = ROUNDS_COMPLETE};
     run.pages = words("%s/raw/pages", site->folder);
-    run.wanted = calloc(plan->cell_count + 1, sizeof *run.wanted);
-    CHECK(run.wanted != NULL);
     find_servers(&run.servers, plan);
-    expect(&run, 1, plan_rounds(plan));
-    if (look_at_all(&run) && journal_write(journal) == 0) {
+    expect(&run);
+    if (look_at_all(&run) && journal_write(journal) == 0)
         for (int round = 1; round <= plan_rounds(plan) && run.end == ROUNDS_COMPLETE; round++)
             measure_round(&run, round);
-        replace_voids(&run);
-    }
     if (child_interrupted() && run.end == ROUNDS_COMPLETE)
         run.end = ROUNDS_INTERRUPTED;
     progress_clear(&run.progress);
@@ -298,6 +318,5 @@ enum rounds_end rounds_run(const struct plan *plan, const struct cell_site *site
         run.end = ROUNDS_FAILED;
     free_servers(&run.servers);
     free(run.pages);
-    free(run.wanted);
     return run.end;
 }

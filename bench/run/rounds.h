@@ -1,5 +1,5 @@
 /* rounds.h: the order of a run: in each round every server is started afresh, in random order, and each of its cells measured,
- * in random order. What is there already is left out, so that an interrupted run goes on where it was.
+ * in random order. Then what a covariate voided is measured again, while its server runs and the time allows. What is there already is left out, so that an interrupted run goes on where it was.
  */
 #ifndef RUN_ROUNDS_H
 #define RUN_ROUNDS_H
