@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gate/gate.h"
 #include "load/load.h"
 #include "report/compare.h"
 #include "report/report.h"
@@ -27,6 +28,7 @@ static const struct command commands[] = {
     {"report", report_main, "compute and show the results of a run"},
     {"verify", verify_main, "compute a report again and compare every byte"},
     {"compare", compare_main, "compare two runs of one build"},
+    {"gate", gate_main, "compare this build with another revision, in one run"},
     {NULL, NULL, NULL},
 };
 

@@ -33,6 +33,29 @@ double signed_rank_probability(size_t n, double w)
     return sum > 1 ? 1 : sum;
 }
 
+/* The rank of the i-th among all absolute values that are not 0; of equal ones, the middle of theirs. */
+static double rank_of(const double *x, size_t n, size_t i)
+{
+    size_t below = 0, equal = 0;
+    for (size_t j = 0; j < n; j++) {
+        below += x[j] != 0 && fabs(x[j]) < fabs(x[i]);
+        equal += fabs(x[j]) == fabs(x[i]);
+    }
+    return (double)below + ((double)equal + 1) / 2;
+}
+
+double signed_rank_p(const double *x, size_t n)
+{
+    double above = 0, below = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        count += x[i] != 0;
+        if (x[i] != 0)
+            *(x[i] > 0 ? &above : &below) += rank_of(x, n, i);
+    }
+    return count == 0 ? 1 : fmin(1, 2 * signed_rank_probability(count, ceil(fmin(above, below))));
+}
+
 static double *walsh_averages(const double *x, size_t n)
 {
     double *averages = calloc(n * (n + 1) / 2, sizeof *averages);

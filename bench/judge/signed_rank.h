@@ -24,4 +24,8 @@ bool signed_rank_estimate(const double *x, size_t n, double level, struct estima
 /* P(W ≤ w) of the signed-rank statistic of n differences without ties. */
 double signed_rank_probability(size_t n, double w);
 
+/* Two-sided p-value of differences around 0, exact without ties; zeros are left out, and of ties the less significant rank sum is
+ * taken. 1 when there is nothing to compare. */
+double signed_rank_p(const double *x, size_t n);
+
 #endif

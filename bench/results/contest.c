@@ -29,8 +29,7 @@ static const json_t *round_of(const json_t *cell, double number)
     return NULL;
 }
 
-/* ln(a ÷ b) of a figure in all rounds that are valid on both sides. */
-static size_t log_ratios(const json_t *a, const json_t *b, const char *path, double *ratios)
+size_t contest_log_ratios(const json_t *a, const json_t *b, const char *path, double *ratios)
 {
     size_t count = 0, i;
     json_t *one;
@@ -57,20 +56,24 @@ static bool same_load(const json_t *a, const json_t *b)
     return same(a, b, "workload") && same(a, b, "instrument") && same(a, b, "concurrency") && same(a, b, "rate");
 }
 
-static bool is_again(const json_t *cell)
+static bool ends_with(const json_t *cell, const char *suffix)
 {
     const char *server = field_text(cell, "server");
-    size_t length = strlen(server), suffix = strlen(CONTEST_AGAIN);
-    return length > suffix && strcmp(server + length - suffix, CONTEST_AGAIN) == 0;
+    size_t length = strlen(server), end = strlen(suffix);
+    return length > end && strcmp(server + length - end, suffix) == 0;
 }
 
-static bool is_again_of(const json_t *again, const json_t *cell)
+static bool is_again(const json_t *cell)
+{
+    return ends_with(cell, CONTEST_AGAIN);
+}
+
+bool contest_is_twin(const json_t *twin, const json_t *cell, const char *suffix)
 {
     const char *server = field_text(cell, "server");
-    return is_again(again) && !is_again(cell) &&
-           strlen(field_text(again, "server")) == strlen(server) + strlen(CONTEST_AGAIN) &&
-           strncmp(field_text(again, "server"), server, strlen(server)) == 0 && same(again, cell, "configuration") &&
-           same(again, cell, "path") && same_load(again, cell);
+    return ends_with(twin, suffix) && strlen(field_text(twin, "server")) == strlen(server) + strlen(suffix) &&
+           strncmp(field_text(twin, "server"), server, strlen(server)) == 0 && same(twin, cell, "configuration") &&
+           same(twin, cell, "path") && same_load(twin, cell);
 }
 
 /* -- the A/A arm
@@ -90,7 +93,7 @@ static json_t *again_json(const json_t *cell, const json_t *again)
 {
     double ratios[SUMMARY_ROUNDS_MAX];
     struct estimate estimate;
-    size_t count = log_ratios(cell, again, "goodput", ratios);
+    size_t count = contest_log_ratios(cell, again, "goodput", ratios);
     if (!signed_rank_estimate(ratios, count, CLAIM_LEVEL, &estimate))
         return NULL;
     json_t *line = estimate_json(&estimate);
@@ -108,7 +111,7 @@ json_t *contest_again(const json_t *cells)
     {
         json_array_foreach((json_t *)cells, j, again)
         {
-            json_t *line = is_again_of(again, cell) ? again_json(cell, again) : NULL;
+            json_t *line = contest_is_twin(again, cell, CONTEST_AGAIN) ? again_json(cell, again) : NULL;
             if (line != NULL)
                 json_array_append_new(lines, line);
         }
@@ -201,9 +204,9 @@ static json_t *compare(const json_t *a, const json_t *b, double noise)
         .b = {b_name, limiter_from(field_text(b, "summary.limiter")), field_number(b, "summary.goodput.median"),
               problem_of(b, b_problem)},
         .rate_ratios = rates,
-        .rate_count = log_ratios(a, b, "goodput", rates),
+        .rate_count = contest_log_ratios(a, b, "goodput", rates),
         .cpu_ratios = cpu,
-        .cpu_count = log_ratios(b, a, "cpu_us_per_request.serving", cpu),
+        .cpu_count = contest_log_ratios(b, a, "cpu_us_per_request.serving", cpu),
         .noise = noise,
     };
     struct claim claim;
@@ -226,7 +229,8 @@ static bool is_contest(const json_t *a, const json_t *b, const char *first)
     }
     if (!field_is(a, "server", first) || field_is(b, "server", first))
         return false;
-    return is_again_of(b, a) || (field_is(b, "path", "peer") && !field_is(a, "path", "static"));
+    return contest_is_twin(b, a, CONTEST_AGAIN) || contest_is_twin(b, a, CONTEST_BASE) ||
+           (field_is(b, "path", "peer") && !field_is(a, "path", "static"));
 }
 
 json_t *contest_claims(const json_t *cells, double noise)

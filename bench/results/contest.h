@@ -3,9 +3,21 @@
 #define RESULTS_CONTEST_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The suffix of a server's second name, under which it is measured against itself. */
 #define CONTEST_AGAIN "-again"
+
+/* The suffix of another revision of a server, measured beside it. */
+#define CONTEST_BASE "-base"
+
+/* Whether two cells are the same but for the server, whose name has the suffix in `twin`. */
+bool contest_is_twin(const json_t *twin, const json_t *cell, const char *suffix);
+
+/* ln(a ÷ b) of a figure, by its path in a round, in all rounds that count on both sides; room for SUMMARY_ROUNDS_MAX. Returns how
+ * many, at most SIGNED_RANK_MAX. */
+size_t contest_log_ratios(const json_t *a, const json_t *b, const char *path, double *ratios);
 
 /* What the same server under two names differed by, a line for each pair of cells; the caller frees it. */
 json_t *contest_again(const json_t *cells) __attribute__((warn_unused_result));

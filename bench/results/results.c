@@ -15,6 +15,7 @@
 #include "results/contest.h"
 #include "results/field.h"
 #include "results/measured.h"
+#include "results/regression.h"
 #include "results/summary.h"
 #include "results/witness.h"
 #include "words.h"
@@ -218,6 +219,7 @@ json_t *results_compute(const char *folder, const char *who)
     json_object_set_new(results, "claims", contest_claims(cells, noise));
     json_object_set_new(results, "aa", again);
     json_object_set_new(results, "noise", field_real(noise));
+    json_object_set_new(results, "base", regression_lines(cells));
     json_object_set_new(results, "witnesses", witness_lines(cells));
     json_object_set_new(results, "voids", voids_of(cells));
     json_object_set_new(results, "equal_work", equal_work_of(run));

@@ -16,6 +16,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../runtime/environment.sh"
 export LC_ALL=C
 
 program=target/$(basename "$0")
+# The same target of another revision, which `millbench gate` has built: its servers, its scripts, its configurations.
+if [[ $program == *-base ]]; then
+    root=${MILLBENCH_BASE:?$program is started by millbench gate, which builds the base} build=$root/build
+    export BUILD=$build
+fi
 target_state=${MILLBENCH_STATE:?a target is started by millbench run, or with MILLBENCH_STATE, a folder}
 target_port=${MILLBENCH_PORT:?a target is started by millbench run, or with MILLBENCH_PORT, the first of eight ports}
 export MILLRACE_STATE=$target_state/stack MILLRACE_PORT=$target_port
