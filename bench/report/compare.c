@@ -1,7 +1,7 @@
 /* compare.c: `millbench compare`: what differs between two runs of one build on one machine; see compare.h.
  *
- * Their rounds have no pairs, so it is the rank sum that decides. Every cell is a chance of a false alarm: the p-values are
- * Holm's, and a difference must be greater than what either run found between a server and itself.
+ * Their rounds have no pairs, so it is the rank sum that decides. Every cell is a chance of a false alarm: the p-values
+ * are Holm's, and a difference must be greater than what either run found between a server and itself.
  */
 #include "report/compare.h"
 
@@ -29,7 +29,7 @@ static const char who[] = "millbench compare";
 /* One cell that both runs have. */
 struct pair {
     const char *name, *unit;
-    double a, b; /* medians */
+    double a, b;              /* medians */
     struct estimate estimate; /* ln(b ÷ a) */
     double p;
 };
@@ -47,7 +47,11 @@ static json_t *read_run(char *folder)
     char why[ARCHIVE_WHY_BYTES];
     for (size_t length = strlen(folder); length > 1 && folder[length - 1] == '/'; length--)
         folder[length - 1] = '\0';
-    json_t *results = archive_json(folder, "results.json", why);
+    char *raw = archive_open(folder, who);
+    json_t *results = raw != NULL ? archive_json(raw, "results.json", why) : NULL;
+    archive_close(raw, folder);
+    if (raw == NULL)
+        return NULL;
     if (results == NULL || !field_is(results, "schema", RESULTS_SCHEMA)) {
         say(folder, results == NULL ? why : "results.json is not of the schema " RESULTS_SCHEMA);
         json_decref(results);
@@ -107,8 +111,8 @@ static bool is_at_rate(const json_t *cell)
 /* At a fixed rate it is the CPU that can differ. */
 static size_t values_of(const json_t *cell, double *values)
 {
-    return summary_values(json_object_get(cell, "rounds"),
-                          is_at_rate(cell) ? "cpu_us_per_request.serving" : "goodput", values);
+    return summary_values(json_object_get(cell, "rounds"), is_at_rate(cell) ? "cpu_us_per_request.serving" : "goodput",
+                          values);
 }
 
 static double median_of_logs(const double *logs, size_t count)
@@ -216,7 +220,8 @@ static int compare(const char *folders[2], json_t *runs[2])
 static void usage(FILE *out)
 {
     fputs("usage: millbench compare A B\n\n"
-          "Compares two runs of one build on one machine, cell by cell: how B differs from A. A and B are the folders of runs\n"
+          "Compares two runs of one build on one machine, cell by cell: how B differs from A. A and B are the folders "
+          "of runs\n"
           "that have results.json.\n"
           "Exit status: 0 no difference, 3 a difference, 1 they cannot be compared.\n\n"
           "  -h, --help   this\n",

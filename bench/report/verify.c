@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "observe/digest.h"
@@ -63,9 +64,19 @@ char *verify_raw(const char *folder, const json_t *listed)
 
 /* -- what is made of them ---------------------------------------------------------------------------------------- */
 
-char *verify_bytes(const char *folder, const char *file, const char *expected, size_t length)
+/* A packed report has some of its files beside the archive, and some in it. */
+static char *path_of(const char *folder, const char *raw, const char *file)
 {
-    char *path = words("%s/%s", folder, file), *wrong = NULL;
+    char *path = words("%s/%s", folder, file);
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return words("%s/%s", raw, file);
+}
+
+char *verify_bytes(const char *folder, const char *raw, const char *file, const char *expected, size_t length)
+{
+    char *path = path_of(folder, raw, file), *wrong = NULL;
     size_t size = 0, at = 0, line = 1;
     char *bytes = file_read(path, &size);
     if (bytes == NULL) {
@@ -89,29 +100,29 @@ static int say(const char *folder, char *wrong)
 }
 
 /* All of them, so that one sees what is wrong and what is not. */
-static int verify_renderings(const char *folder, const json_t *results)
+static int verify_renderings(const char *folder, const char *raw, const json_t *results)
 {
     int wrong = 0;
     for (const struct rendering *r = renderings; r->file != NULL; r++) {
         char *bytes = r->render(results, who);
-        wrong += bytes == NULL || say(folder, verify_bytes(folder, r->file, bytes, strlen(bytes)));
+        wrong += bytes == NULL || say(folder, verify_bytes(folder, raw, r->file, bytes, strlen(bytes)));
         free(bytes);
     }
     return wrong;
 }
 
-static int verify(const char *folder)
+static int verify_unpacked(const char *folder, const char *raw)
 {
     char why[ARCHIVE_WHY_BYTES];
-    json_t *stored = archive_json(folder, "results.json", why);
+    json_t *stored = archive_json(raw, "results.json", why);
     if (stored == NULL)
         return say(folder, words("%s", why));
     json_t *listed = json_object_get(stored, "raw");
-    int wrong = say(folder, verify_raw(folder, listed));
+    int wrong = say(folder, verify_raw(raw, listed));
     size_t count = json_array_size(listed);
-    json_t *results = wrong ? NULL : results_compute(folder, who);
+    json_t *results = wrong ? NULL : results_compute(raw, who);
     if (results != NULL)
-        wrong = verify_renderings(folder, results);
+        wrong = verify_renderings(folder, raw, results);
     if (results != NULL && !wrong)
         printf("%s: every number follows from its %zu raw files\n", folder, count);
     json_decref(stored);
@@ -119,11 +130,22 @@ static int verify(const char *folder)
     return results == NULL || wrong;
 }
 
+static int verify(const char *folder)
+{
+    char *raw = archive_open(folder, who);
+    int wrong = raw == NULL || verify_unpacked(folder, raw);
+    archive_close(raw, folder);
+    return wrong;
+}
+
 static void usage(FILE *out)
 {
     fputs("usage: millbench verify REPORT\n\n"
-          "Computes a report again from its raw files and compares every byte. REPORT is a run's folder or a file in it.\n"
-          "Exit status: 0 all of it follows from the raw files, 1 it does not, with the files that are not as they were.\n\n"
+          "Computes a report again from its raw files and compares every byte. REPORT is a run's folder or a file in "
+          "it;\n"
+          "in place of the raw files it may have run.tar.xz, which holds them and results.json.\n"
+          "Exit status: 0 all of it follows from the raw files, 1 it does not, with the files that are not as they "
+          "were.\n\n"
           "  -h, --help   this\n",
           out);
 }

@@ -14,7 +14,9 @@ char *verify_raw(const char *folder, const json_t *listed) __attribute__((warn_u
 /* The same for one entry of the list. */
 char *verify_raw_file(const char *folder, const json_t *entry) __attribute__((warn_unused_result));
 
-/* Whether a file of the folder has exactly these bytes. Returns NULL, or where it differs, which the caller frees. */
-char *verify_bytes(const char *folder, const char *file, const char *expected, size_t length) __attribute__((warn_unused_result));
+/* Whether a file of the folder, or of where its raw files are unpacked when it has none of that name, has exactly these bytes.
+ * Returns NULL, or where it differs, which the caller frees. */
+char *verify_bytes(const char *folder, const char *raw, const char *file, const char *expected, size_t length)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "file.h"
@@ -13,6 +17,9 @@
 #include "words.h"
 
 #define OPEN_FOLDERS 16
+#define PACKED       "run.tar.xz"
+
+extern char **environ;
 
 /* nftw tells its visitor nothing about whom it works for. */
 static struct {
@@ -98,4 +105,48 @@ json_t *archive_json(const char *folder, const char *path, char error[ARCHIVE_WH
     free(text);
     free(whole);
     return read;
+}
+
+/* -- packed -------------------------------------------------------------------------------------------------------- */
+
+static bool has(const char *folder, const char *file)
+{
+    char *path = words("%s/%s", folder, file);
+    bool there = access(path, R_OK) == 0;
+    free(path);
+    return there;
+}
+
+/* Returns 0, -1 after tar has said why. */
+static int unpack(const char *folder, const char *into)
+{
+    char *file = words("%s/%s", folder, PACKED);
+    const char *const arguments[] = {"tar", "-x", "-J", "--no-same-owner", "-f", file, "-C", into, NULL};
+    pid_t pid;
+    int status = -1, error = posix_spawnp(&pid, "tar", NULL, NULL, (char **)arguments, environ);
+    free(file);
+    return error == 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
+}
+
+char *archive_open(const char *folder, const char *who)
+{
+    const char *above = getenv("TMPDIR");
+    if (has(folder, "run.json") || !has(folder, PACKED))
+        return words("%s", folder);
+    char *raw = words("%s/millbench.XXXXXX", above != NULL && *above != '\0' ? above : "/tmp");
+    bool made = mkdtemp(raw) != NULL;
+    if (made && unpack(folder, raw) == 0)
+        return raw;
+    fprintf(stderr, "%s: %s/%s: it cannot be unpacked\n", who, folder, PACKED);
+    if (made)
+        (void)!file_remove_tree(raw);
+    free(raw);
+    return NULL;
+}
+
+void archive_close(char *raw, const char *folder)
+{
+    if (raw != NULL && strcmp(raw, folder) != 0)
+        (void)!file_remove_tree(raw);
+    free(raw);
 }
